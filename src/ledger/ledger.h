@@ -1,0 +1,82 @@
+// The ledger: every dispatch of every step, with its time and its predicted bytes and operations. Always on.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tally::ledger {
+
+// One step of a plan, fixed when the plan is compiled.
+struct StepInfo {
+  std::string kernel;   // linear_q8_avx512
+  std::string op;       // linear
+  std::string segment;  // the usual name of what it computes: "expert gate/up", "qkv", "head", …
+  int layer = -1;
+  int first_op = 0, n_ops = 1;
+};
+
+// One dispatch as it happened. Fixed size: the file is a run of these after a JSON head.
+struct Dispatch {
+  uint64_t begin_ns, end_ns;
+  uint32_t plan, step;      // which step of which plan
+  uint16_t kernel, device;  // kernel: index in the plan's list of distinct kernels
+  uint32_t rows;
+  uint64_t bytes, flops, batch;  // predicted by the ops it covers; batch = which step of the engine
+};
+static_assert(sizeof(Dispatch) == 56);
+
+// Times of one plan step, summed over runs.
+struct StepTotal {
+  uint64_t n = 0, ns = 0, bytes = 0, flops = 0;
+};
+
+struct PlanRecord {
+  std::string name, text;
+  std::vector<StepInfo> steps;
+  std::vector<StepTotal> totals;  // [steps]
+  uint64_t n_runs = 0, n_rows = 0;
+  uint64_t run_ns = 0;  // wall time of the runs, begin to end
+};
+
+class Ledger {
+ public:
+  explicit Ledger(size_t ring_size = 1 << 16);
+  ~Ledger();
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  // Also appends all that follows to a file (created; Error when it cannot be).
+  void open_file(const std::string& path, const std::string& provenance_json);
+  uint32_t add_plan(const std::string& name, const std::string& text, std::span<const StepInfo> steps);
+  // One run of a plan: one Dispatch per step, in order.
+  void add_run(uint32_t plan, uint64_t begin_ns, uint64_t end_ns, uint32_t rows, std::span<const Dispatch> dispatches);
+  // Engine time outside plan runs (sampling, batch building …) is what wall time leaves; the caller accounts for it.
+
+  std::span<const PlanRecord> plans() const { return plans_; }
+  uint64_t n_dispatches() const { return n_dispatches_; }
+  uint64_t n_batches() const { return n_batches_; }
+  // The last dispatches, oldest first (at most the ring's size).
+  std::vector<Dispatch> recent() const;
+  void reset_totals();  // keeps plans, zeroes totals and counters
+
+ private:
+  std::vector<PlanRecord> plans_;
+  std::vector<Dispatch> ring_;
+  size_t ring_next_ = 0, ring_used_ = 0;
+  uint64_t n_dispatches_ = 0, n_batches_ = 0;
+  std::FILE* file_ = nullptr;
+};
+
+// Reads a ledger file back; Error when it is damaged.
+struct LedgerFile {
+  std::string head_json;  // provenance; then plans as they were added
+  std::vector<std::string> plan_json;
+  std::vector<Dispatch> dispatches;
+};
+LedgerFile read_ledger(const std::string& path);
+
+}  // namespace tally::ledger
