@@ -3,6 +3,10 @@
 namespace tally::cli {
 
 // One line per command: declaration here, definition in <command>.cc.
+void add_pull(CLI::App& app);
+void add_ls(CLI::App& app);
+void add_rm(CLI::App& app);
+void add_completion(CLI::App& app);
 
 int& exit_status() {
   static int status = 0;
@@ -11,6 +15,10 @@ int& exit_status() {
 
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
+  add_pull(app);
+  add_ls(app);
+  add_rm(app);
+  add_completion(app);
 }
 
 }  // namespace tally::cli
