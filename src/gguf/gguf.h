@@ -16,35 +16,46 @@
 namespace tally::gguf {
 
 enum class ValueType : uint32_t {
-  Uint8 = 0, Int8 = 1, Uint16 = 2, Int16 = 3, Uint32 = 4, Int32 = 5, Float32 = 6, Bool = 7, String = 8, Array = 9,
-  Uint64 = 10, Int64 = 11, Float64 = 12
+  Uint8 = 0,
+  Int8 = 1,
+  Uint16 = 2,
+  Int16 = 3,
+  Uint32 = 4,
+  Int32 = 5,
+  Float32 = 6,
+  Bool = 7,
+  String = 8,
+  Array = 9,
+  Uint64 = 10,
+  Int64 = 11,
+  Float64 = 12
 };
 
 // One metadata value. Scalars are widened; `type` keeps the stored type.
 struct Value {
   ValueType type = ValueType::Uint32;
-  int64_t integer = 0;                      // integers and bool (uint64 values ≥ 2^63 are rejected)
-  double real = 0;                          // float32 and float64
-  std::string_view text;                    // string, raw bytes of the file
-  ValueType element = ValueType::Uint32;    // arrays only
-  uint64_t count = 0;                       // arrays only
-  const uint8_t* data = nullptr;            // arrays of fixed-size elements: little-endian, unaligned
-  std::vector<std::string_view> strings;    // arrays of strings
+  int64_t integer = 0;                    // integers and bool; uint64 values ≥ 2^63 wrap, accessors reject them
+  double real = 0;                        // float32 and float64
+  std::string_view text;                  // string, raw bytes of the file
+  ValueType element = ValueType::Uint32;  // arrays only
+  uint64_t count = 0;                     // arrays only
+  const uint8_t* data = nullptr;          // arrays of fixed-size elements: little-endian, unaligned
+  std::vector<std::string_view> strings;  // arrays of strings
 };
 
 class Metadata {
  public:
   explicit Metadata(std::string file = "") : file_(std::move(file)) {}
 
-  const std::string& file() const { return file_; }              // for messages
+  const std::string& file() const { return file_; }  // for messages
   const std::vector<std::pair<std::string, Value>>& entries() const { return entries_; }
-  const Value* find(std::string_view key) const;                 // null when absent
+  const Value* find(std::string_view key) const;  // null when absent
   bool has(std::string_view key) const { return find(key) != nullptr; }
 
   // Absent → nullopt; present with a type that does not fit → Error naming key, found and expected type.
-  std::optional<int64_t> find_int(std::string_view key) const;   // any integer type, or bool
-  std::optional<double> find_real(std::string_view key) const;   // any float or integer type
-  std::optional<bool> find_bool(std::string_view key) const;     // bool or integer
+  std::optional<int64_t> find_int(std::string_view key) const;  // any integer type, or bool
+  std::optional<double> find_real(std::string_view key) const;  // any float or integer type
+  std::optional<bool> find_bool(std::string_view key) const;    // bool or integer
   std::optional<std::string_view> find_text(std::string_view key) const;
   // A scalar counts as an array of length 1. Integer arrays accept bool elements.
   std::optional<std::vector<int64_t>> find_ints(std::string_view key) const;
@@ -59,7 +70,7 @@ class Metadata {
   // general.architecture.
   std::string_view architecture() const { return get_text("general.architecture"); }
 
-  void add(std::string key, Value value);                        // a duplicate key → Error
+  void add(std::string key, Value value);  // a duplicate key → Error
 
  private:
   std::string file_;
@@ -71,10 +82,10 @@ struct TensorInfo {
   std::string name;
   const quant::QuantType* type = nullptr;
   int n_dims = 0;
-  uint64_t dims[4] = {1, 1, 1, 1};          // dims[0] is contiguous (in-features); missing dims are 1
-  uint64_t offset = 0;                      // from the start of its shard's file
+  uint64_t dims[4] = {1, 1, 1, 1};  // dims[0] is contiguous (in-features); missing dims are 1
+  uint64_t offset = 0;              // from the start of its shard's file
   uint64_t bytes = 0;
-  const uint8_t* data = nullptr;            // in the mapping; may be unaligned
+  const uint8_t* data = nullptr;  // in the mapping; may be unaligned
   int shard = 0;
   uint64_t n_elements() const { return dims[0] * dims[1] * dims[2] * dims[3]; }
 };
@@ -89,13 +100,15 @@ class File {
   const std::string& path() const { return path_; }
   const Metadata& metadata() const { return metadata_; }
   std::span<const TensorInfo> tensors() const { return tensors_; }
-  const TensorInfo* find(std::string_view name) const;           // null when absent
-  uint64_t total_bytes() const { return total_bytes_; }          // of all shards
-  uint64_t hash() const;                                         // of header, metadata and tensor directory
+  const TensorInfo* find(std::string_view name) const;   // null when absent; valid while this File lives
+  uint64_t total_bytes() const { return total_bytes_; }  // of all shards
+  uint64_t hash() const;                                 // of header, metadata and tensor directory
 
-  class Mapping;                                                 // a read-only mapped file, shared by copies of File
+  class Mapping;  // a read-only mapped file, shared by copies of File
 
  private:
+  void add_image(std::span<const uint8_t> bytes, const std::string& name, int shard);
+
   std::string path_;
   Metadata metadata_;
   std::vector<TensorInfo> tensors_;
