@@ -12,10 +12,11 @@
 
 namespace tally::models {
 
-// What a builder reads: the metadata, and which optional tensors there are.
+// What a builder reads: the metadata, which optional tensors there are, and the size of the embedding.
 struct ModelSource {
   const gguf::Metadata& meta;
-  std::function<bool(std::string_view tensor)> has;
+  std::function<const gguf::TensorInfo*(std::string_view tensor)> find;  // null when absent
+  bool has(std::string_view tensor) const { return find(tensor) != nullptr; }
 };
 ModelSource source_of(const gguf::File& file);  // file must outlive it
 

@@ -42,6 +42,8 @@ struct WeightInfo {
   std::string name;  // tensor name in the file
   int64_t in = 0, out = 1, experts = 1;
   int64_t row_begin = 0, file_out = 1;
+  // The hyper-parameters that the sizes follow from, separated by spaces; static text, for messages only.
+  const char *in_keys = "", *out_keys = "", *experts_keys = "";
 };
 
 enum class StateKind : uint8_t { Pages, Slot };
