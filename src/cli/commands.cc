@@ -7,6 +7,7 @@ void add_pull(CLI::App& app);
 void add_ls(CLI::App& app);
 void add_rm(CLI::App& app);
 void add_completion(CLI::App& app);
+void add_dequantize(CLI::App& app);
 
 int& exit_status() {
   static int status = 0;
@@ -19,6 +20,7 @@ void add_commands(CLI::App& app) {
   add_ls(app);
   add_rm(app);
   add_completion(app);
+  add_dequantize(app);
 }
 
 }  // namespace tally::cli
