@@ -1,0 +1,369 @@
+// Integer matrix products with AVX2, without dot-product instructions.
+// Up to kMaxExactColumns columns: row by row, each row's codes unpacked in registers and used for four columns at once.
+// More: strips of 8 rows are unpacked into scratch so that a register holds 4 consecutive weights of each of 8 rows;
+// activations are broadcast 4 at a time, and products are summed in 16 bits as far as the codes' range allows.
+#include <immintrin.h>
+
+#include "backend/cpu/kernels/linear_parts.h"
+#include "backend/cpu/kernels/q8_formats_avx2.h"
+
+namespace tally::cpu {
+namespace {
+
+constexpr int64_t kUnit = 256;
+constexpr int64_t kPrefetchBytes = 4096;  // how far ahead weights are asked for
+
+// One column of activations.
+struct Column {
+  const int8_t* codes;
+  const float* scales;
+  const float* sums;  // per group, or per half group for formats with kHalves
+};
+
+template <class F>
+Column column_of(const LinearQ8Call& c, int64_t j) {
+  const int64_t at = (c.x_index ? c.x_index[j] : j) * c.x->k_padded;
+  return {c.x->codes + at, c.x->scales + at / 32, F::kHalves ? c.x->half_sums + at / 16 : c.x->sums + at / 32};
+}
+
+// Sums of two neighbouring products in 16 bits.
+template <class F>
+__m256i pair_products(__m256i codes, __m256i x) {
+  if (F::kSigned) return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(x, codes));
+  return _mm256_maddubs_epi16(codes, x);
+}
+
+__m256i widen_pairs(__m256i pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
+
+// ---- row by row ----
+
+constexpr int kGroupColumns = 4;
+
+// The unit's scales times those of the activations, where single ones can be broadcast from.
+template <class F>
+void scale_products(const Factors& f, const float* scales, float* products) {
+  const __m256 x = _mm256_loadu_ps(scales);
+  if (F::kHalves) {
+    const __m256 low = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+    const __m256 high = _mm256_permutevar8x32_ps(x, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
+    _mm256_store_ps(products, _mm256_mul_ps(f.scales[0], low));
+    _mm256_store_ps(products + 8, _mm256_mul_ps(f.scales[1], high));
+  } else {
+    _mm256_store_ps(products, _mm256_mul_ps(f.scales[0], x));
+  }
+}
+
+// The factor of each of the 8 sums of 4 products of a group.
+template <class F>
+__m256 group_factor(const float* products, int group) {
+  if (!F::kHalves) return _mm256_broadcast_ss(products + group);
+  const __m256 pair = _mm256_castpd_ps(_mm256_broadcast_sd(reinterpret_cast<const double*>(products + 2 * group)));
+  return _mm256_permutevar_ps(pair, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+template <class F, int kColumns, int kGroups>
+__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Column* columns, int64_t k,
+                                                    __m256 (&sums)[kColumns][2]) {
+  const Factors factors = F::factors(unit);
+  alignas(32) float products[kColumns][16];
+  for (int j = 0; j < kColumns; ++j) {
+    scale_products<F>(factors, columns[j].scales + k / 32, products[j]);
+    if (F::kSigned) continue;
+    const float* x = columns[j].sums + k / (F::kHalves ? 16 : 32);
+    sums[j][0] = _mm256_fmadd_ps(factors.minimums[0], _mm256_loadu_ps(x), sums[j][0]);
+    if (F::kHalves) sums[j][1] = _mm256_fmadd_ps(factors.minimums[1], _mm256_loadu_ps(x + 8), sums[j][1]);
+  }
+#pragma GCC unroll 8
+  for (int g = 0; g < kGroups; ++g) {
+    const __m256i codes = F::codes(unit, g);
+    for (int j = 0; j < kColumns; ++j) {
+      const __m256i sum = widen_pairs(pair_products<F>(codes, load_32(columns[j].codes + k + 32 * g)));
+      sums[j][g % 2] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), group_factor<F>(products[j], g), sums[j][g % 2]);
+    }
+  }
+}
+
+// The last blocks of a row that do not fill a unit, followed by zeros.
+template <class F, int kColumns>
+void add_rest(const uint8_t* unit, int64_t n_blocks, const Column* columns, int64_t k, __m256 (&sums)[kColumns][2]) {
+  uint8_t padded[8 * F::kBytes] = {};
+  __builtin_memcpy(padded, unit, static_cast<size_t>(n_blocks * F::kBytes));
+  if (n_blocks <= 2) return add_unit<F, kColumns, 2>(padded, columns, k, sums);
+  if (n_blocks <= 4) return add_unit<F, kColumns, 4>(padded, columns, k, sums);
+  add_unit<F, kColumns, 8>(padded, columns, k, sums);
+}
+
+float sum_of(__m256 v) {
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
+
+template <class F, int kColumns>
+void multiply_row(const LinearQ8Call& call, int64_t r, int64_t j0, const Column* columns) {
+  constexpr int64_t kUnitBytes = kUnit / F::kBlock * F::kBytes;
+  const uint8_t* unit = call.weights + r * call.row_bytes;
+  __m256 sums[kColumns][2];
+  for (int j = 0; j < kColumns; ++j) sums[j][0] = sums[j][1] = _mm256_setzero_ps();
+  int64_t k = 0;
+  for (; k + kUnit <= call.k; k += kUnit, unit += kUnitBytes) {
+    for (int64_t b = 0; b < kUnitBytes; b += 64)
+      _mm_prefetch(reinterpret_cast<const char*>(unit + b + kPrefetchBytes), _MM_HINT_T0);
+    add_unit<F, kColumns, 8>(unit, columns, k, sums);
+  }
+  if (F::kBlock == 32 && k < call.k) add_rest<F, kColumns>(unit, (call.k - k) / 32, columns, k, sums);
+  for (int j = 0; j < kColumns; ++j) {
+    float* out = call.out + (j0 + j) * call.out_stride + r;
+    const float sum = sum_of(_mm256_add_ps(sums[j][0], sums[j][1]));
+    *out = call.accumulate ? *out + sum : sum;
+  }
+}
+
+template <class F>
+void multiply_few(const LinearQ8Call& call) {
+  Column columns[kMaxExactColumns];
+  for (int64_t j = 0; j < call.n_x; ++j) columns[j] = column_of<F>(call, j);
+  for (int64_t r = call.row_begin; r < call.row_end; ++r) {
+    for (int64_t j = 0; j < call.n_x; j += kGroupColumns) {
+      switch (call.n_x - j) {
+        case 1:
+          multiply_row<F, 1>(call, r, j, columns + j);
+          break;
+        case 2:
+          multiply_row<F, 2>(call, r, j, columns + j);
+          break;
+        case 3:
+          multiply_row<F, 3>(call, r, j, columns + j);
+          break;
+        default:
+          multiply_row<F, 4>(call, r, j, columns + j);
+          break;
+      }
+    }
+  }
+}
+
+// ---- strips ----
+
+constexpr int kStripRows = 8;
+constexpr int64_t kSlice = 2048;  // weights per row unpacked at a time
+
+// One strip in scratch.
+struct Strip {
+  uint8_t* codes;   // [slice / 4][8 rows][4]
+  float* scales;    // [groups][8 rows]
+  float* minimums;  // the same
+};
+
+Strip strip_at(void* scratch) {
+  uint8_t* codes = static_cast<uint8_t*>(scratch);
+  float* factors = reinterpret_cast<float*>(codes + kSlice * kStripRows);
+  static_assert(kSlice * kStripRows + 2 * (kSlice / 16) * kStripRows * 4 <= static_cast<int64_t>(kLinearScratchBytes));
+  return {codes, factors, factors + kSlice / 16 * kStripRows};
+}
+
+// v[i] lane l → v[l] lane i.
+__attribute__((always_inline)) inline void transpose(__m256i (&v)[8]) {
+  __m256i t[8];
+#pragma GCC unroll 2
+  for (int i = 0; i < 8; i += 4) {
+    const __m256i a = _mm256_unpacklo_epi32(v[i], v[i + 1]), b = _mm256_unpackhi_epi32(v[i], v[i + 1]);
+    const __m256i c = _mm256_unpacklo_epi32(v[i + 2], v[i + 3]), d = _mm256_unpackhi_epi32(v[i + 2], v[i + 3]);
+    t[i] = _mm256_unpacklo_epi64(a, c);
+    t[i + 1] = _mm256_unpackhi_epi64(a, c);
+    t[i + 2] = _mm256_unpacklo_epi64(b, d);
+    t[i + 3] = _mm256_unpackhi_epi64(b, d);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+    v[i] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x20);
+    v[i + 4] = _mm256_permute2x128_si256(t[i], t[i + 4], 0x31);
+  }
+}
+
+// Eight factors of each of 8 rows to [8 groups][8 rows].
+void store_factors(const Factors* factors, int half, bool minimums, float* to) {
+  __m256i v[8];
+  for (int i = 0; i < 8; ++i)
+    v[i] = _mm256_castps_si256(minimums ? factors[i].minimums[half] : factors[i].scales[half]);
+  transpose(v);
+  for (int i = 0; i < 8; ++i) _mm256_store_si256(reinterpret_cast<__m256i*>(to + 8 * i), v[i]);
+}
+
+// 256 weights of 8 rows into the strip at weight k of the slice. units[i]: the rows' units.
+template <class F>
+void unpack_unit(const uint8_t* const (&units)[kStripRows], int64_t k, const Strip& strip) {
+  __m256i v[8];
+#pragma GCC unroll 8
+  for (int g = 0; g < 8; ++g) {
+    for (int i = 0; i < 8; ++i) v[i] = F::codes(units[i], g);
+    transpose(v);
+    for (int i = 0; i < 8; ++i)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(strip.codes + (k / 4 + 8 * g + i) * 32), v[i]);
+  }
+  Factors factors[kStripRows];
+  for (int i = 0; i < 8; ++i) factors[i] = F::factors(units[i]);
+  for (int h = 0; h < (F::kHalves ? 2 : 1); ++h) {
+    const int64_t at = (k / (F::kHalves ? 16 : 32) + 8 * h) * kStripRows;
+    store_factors(factors, h, false, strip.scales + at);
+    if (!F::kSigned) store_factors(factors, h, true, strip.minimums + at);
+  }
+}
+
+// Rows [row, row + 8), those from row_end on as copies of the last one, weights [k0, k0 + n_k).
+template <class F>
+void unpack_strip(const LinearQ8Call& call, int64_t row, int64_t k0, int64_t n_k, const Strip& strip) {
+  constexpr int64_t kUnitBytes = kUnit / F::kBlock * F::kBytes;
+  const uint8_t* units[kStripRows];
+  for (int i = 0; i < kStripRows; ++i) {
+    const int64_t r = row + i < call.row_end ? row + i : call.row_end - 1;
+    units[i] = call.weights + r * call.row_bytes + k0 / F::kBlock * F::kBytes;
+  }
+  int64_t k = 0;
+  for (; k + kUnit <= n_k; k += kUnit) {
+    unpack_unit<F>(units, k, strip);
+    for (auto& unit : units) unit += kUnitBytes;
+  }
+  if (F::kBlock == 256 || k == n_k) return;
+  uint8_t padded[kStripRows][8 * F::kBytes];
+  const int64_t bytes = (n_k - k) / F::kBlock * F::kBytes;
+  for (int i = 0; i < kStripRows; ++i) {
+    __builtin_memset(padded[i], 0, sizeof padded[i]);
+    __builtin_memcpy(padded[i], units[i], static_cast<size_t>(bytes));
+    units[i] = padded[i];
+  }
+  unpack_unit<F>(units, k, strip);
+}
+
+// Integer products of one group (or half group), summed over its weights: 8 rows × kColumns.
+template <class F, int kColumns, int kGroup>
+__attribute__((always_inline)) inline void multiply_group(const uint8_t* codes, const Column* columns, int64_t k,
+                                                          __m256i (&products)[kColumns]) {
+#pragma GCC unroll 8
+  for (int i0 = 0; i0 < kGroup / 4; i0 += F::kAdds) {
+    __m256i pairs[kColumns];
+#pragma GCC unroll 8
+    for (int i = i0; i < i0 + F::kAdds; ++i) {
+      const __m256i w = _mm256_load_si256(reinterpret_cast<const __m256i*>(codes + i * 32));
+      for (int j = 0; j < kColumns; ++j) {
+        const __m256i x = _mm256_set1_epi32(static_cast<int>(load_u32(columns[j].codes + k + 4 * i)));
+        const __m256i p = pair_products<F>(w, x);
+        pairs[j] = i == i0 ? p : _mm256_add_epi16(pairs[j], p);
+      }
+    }
+    for (int j = 0; j < kColumns; ++j) {
+      const __m256i p = widen_pairs(pairs[j]);
+      products[j] = i0 == 0 ? p : _mm256_add_epi32(products[j], p);
+    }
+  }
+}
+
+// Where a tile's sums go: 8 rows from `out` on, of which `rows` are there.
+struct TileOut {
+  float* out;
+  int64_t stride;
+  int64_t rows;
+  bool accumulate;
+};
+
+__m256i row_mask(int64_t rows) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(rows < 8 ? rows : 8)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+// n_k weights of 8 rows times kColumns columns.
+template <class F, int kColumns>
+void multiply_tile(const Strip& strip, int64_t n_k, const Column* columns, int64_t k0, const TileOut& tile) {
+  constexpr int kGroup = F::kHalves ? 16 : 32;
+  __m256 sums[kColumns];
+  for (int j = 0; j < kColumns; ++j) sums[j] = _mm256_setzero_ps();
+  for (int64_t k = 0; k < n_k; k += kGroup) {
+    __m256i products[kColumns];
+    multiply_group<F, kColumns, kGroup>(strip.codes + k * kStripRows, columns, k0 + k, products);
+    const __m256 scale = _mm256_load_ps(strip.scales + k / kGroup * 8);
+    for (int j = 0; j < kColumns; ++j) {
+      const __m256 both = _mm256_mul_ps(scale, _mm256_broadcast_ss(columns[j].scales + (k0 + k) / 32));
+      sums[j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(products[j]), both, sums[j]);
+      if (!F::kSigned)
+        sums[j] = _mm256_fmadd_ps(_mm256_load_ps(strip.minimums + k / kGroup * 8),
+                                  _mm256_broadcast_ss(columns[j].sums + (k0 + k) / kGroup), sums[j]);
+    }
+  }
+  const __m256i mask = row_mask(tile.rows);
+  for (int j = 0; j < kColumns; ++j) {
+    float* out = tile.out + j * tile.stride;
+    if (tile.accumulate) sums[j] = _mm256_add_ps(sums[j], _mm256_maskload_ps(out, mask));
+    _mm256_maskstore_ps(out, mask, sums[j]);
+  }
+}
+
+template <class F>
+void multiply_many(const LinearQ8Call& call) {
+  constexpr int kTile = 4;
+  const Strip strip = strip_at(call.scratch);
+  for (int64_t row = call.row_begin; row < call.row_end; row += kStripRows) {
+    for (int64_t k0 = 0; k0 < call.k; k0 += kSlice) {
+      const int64_t n_k = call.k - k0 < kSlice ? call.k - k0 : kSlice;
+      unpack_strip<F>(call, row, k0, n_k, strip);
+      TileOut tile = {call.out + row, call.out_stride, call.row_end - row, call.accumulate || k0 > 0};
+      for (int64_t j = 0; j < call.n_x; j += kTile, tile.out += kTile * call.out_stride) {
+        Column columns[kTile];
+        for (int i = 0; i < kTile; ++i) columns[i] = column_of<F>(call, j + i < call.n_x ? j + i : call.n_x - 1);
+        switch (call.n_x - j) {
+          case 1:
+            multiply_tile<F, 1>(strip, n_k, columns, k0, tile);
+            break;
+          case 2:
+            multiply_tile<F, 2>(strip, n_k, columns, k0, tile);
+            break;
+          case 3:
+            multiply_tile<F, 3>(strip, n_k, columns, k0, tile);
+            break;
+          default:
+            multiply_tile<F, 4>(strip, n_k, columns, k0, tile);
+            break;
+        }
+      }
+    }
+  }
+}
+
+template <class F>
+void multiply(const LinearQ8Call& call) {
+  if (call.n_x <= kMaxExactColumns) return multiply_few<F>(call);
+  multiply_many<F>(call);
+}
+
+}  // namespace
+
+void linear_q8_avx2(const Matrix& w, int64_t row_begin, int64_t row_end, const QuantizedRows& x, const int32_t* x_index,
+                    int64_t n_x, float* out, int64_t out_stride, bool accumulate, void* scratch) {
+  if (n_x <= 0 || row_begin >= row_end) return;
+  const LinearQ8Call call = {w.data,  w.k, w.row_bytes, row_begin,  row_end,    &x,
+                             x_index, n_x, out,         out_stride, accumulate, scratch};
+  using quant::TypeId;
+  switch (w.type->id) {
+    case TypeId::Q4_K:
+      return multiply<Q4K>(call);
+    case TypeId::Q5_K:
+      return multiply<Q5K>(call);
+    case TypeId::Q6_K:
+      return multiply<Q6K>(call);
+    case TypeId::Q8_0:
+      return multiply<Q80>(call);
+    case TypeId::Q4_0:
+      return multiply<Q40>(call);
+    case TypeId::Q4_1:
+      return multiply<Q41>(call);
+    case TypeId::Q5_0:
+      return multiply<Q50>(call);
+    case TypeId::Q5_1:
+      return multiply<Q51>(call);
+    case TypeId::IQ4_NL:
+      return multiply<IQ4NL>(call);
+    default:
+      linear_q8_generic(w, row_begin, row_end, x, x_index, n_x, out, out_stride, accumulate, scratch);
+  }
+}
+
+}  // namespace tally::cpu
