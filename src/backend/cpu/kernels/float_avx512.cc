@@ -1,0 +1,16 @@
+// The float kernels at the level "avx512".
+#include "backend/cpu/kernels/simd_avx512.h"
+
+#include "backend/cpu/kernels/float_math_impl.h"
+
+#include "backend/cpu/kernels/float_attend_impl.h"
+#include "backend/cpu/kernels/float_conv_impl.h"
+#include "backend/cpu/kernels/float_delta_impl.h"
+#include "backend/cpu/kernels/float_table_impl.h"
+
+namespace tally::cpu {
+
+extern const FloatKernels kFloatKernelsAvx512;
+constexpr FloatKernels kFloatKernelsAvx512 = float_table();
+
+}  // namespace tally::cpu
