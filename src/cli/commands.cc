@@ -8,6 +8,7 @@ void add_ls(CLI::App& app);
 void add_rm(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_dequantize(CLI::App& app);
+void add_tokenize(CLI::App& app);
 
 int& exit_status() {
   static int status = 0;
@@ -21,6 +22,7 @@ void add_commands(CLI::App& app) {
   add_rm(app);
   add_completion(app);
   add_dequantize(app);
+  add_tokenize(app);
 }
 
 }  // namespace tally::cli
