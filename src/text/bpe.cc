@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "text/utf8.h"
-#include "text/word_breaks.h"
 
 namespace tally::text {
 namespace {
@@ -69,14 +68,13 @@ Bpe::Bpe(const Vocabulary& vocabulary, const std::vector<std::string_view>& merg
          merges.size());
   merges_.resize(merges.size());
   pairs_.resize(std::bit_ceil(2 * merges.size() + 16));
-  words_apart_ = rules.raw_utf8;
   std::string whole;
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const std::string_view entry = merges[rank];
     const size_t space = entry.find(' ', 1);  // a piece may begin with a space
     if (space == std::string_view::npos) continue;
     whole.assign(entry.substr(0, space)).append(entry.substr(space + 1));
-    if (words_apart_ && crosses_words(whole)) words_apart_ = false;
+    if (rules.raw_utf8) breaks_.add(whole);
     const Merge merge{symbol(entry.substr(0, space)), symbol(entry.substr(space + 1)), symbol(whole)};
     merges_[rank] = merge;
     add_pair(pair_key(merge.left, merge.right), static_cast<uint32_t>(rank));
@@ -118,7 +116,7 @@ uint32_t Bpe::find_rank(uint32_t left, uint32_t right) const {
 
 void Bpe::encode(std::string_view piece, Scratch& scratch, std::vector<int32_t>& ids) const {
   for (size_t begin = 0; begin < piece.size();) {
-    const size_t end = words_apart_ ? next_word(piece, begin) : piece.size();
+    const size_t end = rules_.raw_utf8 ? breaks_.next(piece, begin) : piece.size();
     const std::string_view word = piece.substr(begin, end - begin);
     begin = end;
     if (!PieceCache::fits(word)) {
@@ -160,13 +158,13 @@ void Bpe::split_symbols(std::string_view piece, Scratch& scratch) const {
   symbols.back().next = kNone;
 }
 
-void Bpe::push_pair(uint32_t left, Scratch& scratch) const {
+bool Bpe::find_pair(uint32_t left, Scratch& scratch) const {
   const auto& symbols = scratch.symbols;
-  if (left == kNone || symbols[left].next == kNone) return;
+  if (left == kNone || symbols[left].next == kNone) return false;
   const uint32_t rank = find_rank(symbols[left].symbol, symbols[symbols[left].next].symbol);
-  if (rank == kNone) return;
+  if (rank == kNone) return false;
   scratch.heap.push_back(static_cast<uint64_t>(rank) << 32 | left);
-  std::push_heap(scratch.heap.begin(), scratch.heap.end(), std::greater<>());
+  return true;
 }
 
 // Merges the pair of lowest rank (leftmost first) until none is left. A symbol that was merged away is kNone.
@@ -174,7 +172,8 @@ void Bpe::merge(Scratch& scratch) const {
   auto& symbols = scratch.symbols;
   auto& heap = scratch.heap;
   heap.clear();
-  for (uint32_t i = 0; i + 1 < symbols.size(); ++i) push_pair(i, scratch);
+  for (uint32_t i = 0; i + 1 < symbols.size(); ++i) find_pair(i, scratch);
+  std::make_heap(heap.begin(), heap.end(), std::greater<>());
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     const auto rank = static_cast<uint32_t>(heap.back() >> 32);
@@ -190,8 +189,8 @@ void Bpe::merge(Scratch& scratch) const {
     left.next = right.next;
     right.symbol = kNone;
     if (left.next != kNone) symbols[left.next].previous = at;
-    push_pair(left.previous, scratch);
-    push_pair(at, scratch);
+    for (const uint32_t neighbour : {left.previous, at})
+      if (find_pair(neighbour, scratch)) std::push_heap(heap.begin(), heap.end(), std::greater<>());
   }
 }
 

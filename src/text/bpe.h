@@ -10,6 +10,7 @@
 #include "text/piece_cache.h"
 #include "text/text_index.h"
 #include "text/vocabulary.h"
+#include "text/word_breaks.h"
 
 namespace tally::text {
 
@@ -63,12 +64,13 @@ class Bpe {
   bool encode_whole(std::string_view piece, Scratch& scratch, std::vector<int32_t>& ids) const;
   void split_symbols(std::string_view piece, Scratch& scratch) const;
   void merge(Scratch& scratch) const;
-  void push_pair(uint32_t left, Scratch& scratch) const;
+  // Appends the pair that begins at `left` to the heap's array when it can merge.
+  bool find_pair(uint32_t left, Scratch& scratch) const;
   void emit_bytes(std::string_view text, std::vector<int32_t>& ids) const;
 
   const Vocabulary* vocabulary_;
   BpeRules rules_;
-  bool words_apart_ = false;             // raw UTF-8: no merge crosses into the next word (word_breaks.h)
+  WordBreaks breaks_;                    // raw UTF-8: where words merge apart
   TextIndex extra_;                      // symbols that are no tokens; numbered from the vocabulary's size
   std::vector<Merge> merges_;            // by rank
   std::vector<PairSlot> pairs_;          // (left, right) → rank; open addressing

@@ -25,7 +25,7 @@ SpecialMatcher::SpecialMatcher(const Vocabulary& vocabulary, std::vector<bool> s
   }
 }
 
-size_t SpecialMatcher::match_at(const Set& set, std::string_view text, size_t at, std::vector<Candidate>& found) {
+size_t SpecialMatcher::match_at(const Set& set, std::string_view text, size_t at, Cluster& cluster) {
   const auto byte = static_cast<unsigned char>(text[at]);
   auto low = set.sorted.begin() + set.first[byte];
   auto high = set.sorted.begin() + set.first[byte + 1];
@@ -33,7 +33,7 @@ size_t SpecialMatcher::match_at(const Set& set, std::string_view text, size_t at
   // [low, high) holds the candidates that agree with the text on `depth` bytes; a text of just that length comes first.
   for (size_t depth = 1; low != high; ++depth) {
     if (low->text.size() == depth) {
-      found.push_back(*low);
+      cluster.add(static_cast<uint32_t>(low - set.sorted.begin()), set);
       longest = depth;
       ++low;
     }
@@ -49,23 +49,25 @@ size_t SpecialMatcher::match_at(const Set& set, std::string_view text, size_t at
   return longest;
 }
 
-// Sorts into the order of the pass and keeps each token once.
-void SpecialMatcher::remove_repeats(std::vector<Candidate>& candidates) {
-  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
-    return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.token < b.token;
-  });
-  candidates.erase(
-      std::unique(candidates.begin(), candidates.end(), [](auto& a, auto& b) { return a.token == b.token; }),
-      candidates.end());
+void SpecialMatcher::Cluster::add(uint32_t candidate, const Set& set) {
+  if (seen.empty()) seen.resize(set.sorted.size());
+  if (seen[candidate]) return;
+  seen[candidate] = true;
+  found.push_back(candidate);
 }
 
-// Within text[begin, end) (no occurrence reaches across its ends): gives out the occurrences of `candidates`.
-void SpecialMatcher::assign(std::string_view text, size_t begin, size_t end, std::vector<Candidate>& candidates,
+// Within text[begin, end) (no occurrence reaches across its ends): gives out the occurrences of the tokens found there.
+void SpecialMatcher::assign(const Set& set, std::string_view text, size_t begin, size_t end, Cluster& cluster,
                             std::vector<Fragment>& taken) const {
-  remove_repeats(candidates);
+  std::sort(cluster.found.begin(), cluster.found.end(), [&set](uint32_t i, uint32_t j) {
+    const Candidate &a = set.sorted[i], &b = set.sorted[j];
+    return a.text.size() != b.text.size() ? a.text.size() > b.text.size() : a.token < b.token;
+  });
   std::string used(end - begin, '\0');  // 1 where a token has been given out
   const std::string_view area = text.substr(begin, end - begin);
-  for (const Candidate& c : candidates) {
+  for (const uint32_t i : cluster.found) {
+    const Candidate& c = set.sorted[i];
+    cluster.seen[i] = false;
     const auto id = static_cast<size_t>(c.token);
     for (size_t at = area.find(c.text); at != std::string_view::npos;) {
       size_t stop = at + c.text.size();
@@ -84,35 +86,27 @@ void SpecialMatcher::assign(std::string_view text, size_t begin, size_t end, std
       at = area.find(c.text, stop);
     }
   }
+  cluster.found.clear();
 }
 
 std::vector<Fragment> SpecialMatcher::split(std::string_view text, bool parse_special) const {
   const Set& set = parse_special ? all_ : always_;
   std::vector<Fragment> taken;
-  std::vector<Candidate> found;
   // Occurrences that overlap form a cluster, whose tokens are given out together; the text between is cheap to skip.
-  size_t cluster = 0, cluster_end = 0, found_limit = 4096;
+  // Stripping reaches beyond a cluster: then the whole text is one.
+  Cluster cluster;
+  size_t begin = 0, end = 0;
   for (size_t at = 0; at < text.size(); ++at) {
-    if (at >= cluster_end && !found.empty() && !strips()) {
-      assign(text, cluster, cluster_end, found, taken);
-      found.clear();
-    }
+    if (at >= end && !cluster.found.empty() && !strips()) assign(set, text, begin, end, cluster, taken);
     const auto byte = static_cast<unsigned char>(text[at]);
     if (set.first[byte] == set.first[byte + 1]) continue;
-    const bool first = found.empty();
-    const size_t length = match_at(set, text, at, found);
+    const bool first = cluster.found.empty();
+    const size_t length = match_at(set, text, at, cluster);
     if (length == 0) continue;
-    if (first) cluster = at;
-    cluster_end = std::max(cluster_end, at + length);
-    if (found.size() > found_limit) {  // long runs repeat the same few
-      remove_repeats(found);
-      found_limit = std::max<size_t>(4096, 2 * found.size());
-    }
+    if (first) begin = at;
+    end = std::max(end, at + length);
   }
-  if (!found.empty() && strips())
-    assign(text, 0, text.size(), found, taken);  // stripping reaches beyond a cluster
-  else if (!found.empty())
-    assign(text, cluster, cluster_end, found, taken);
+  if (!cluster.found.empty()) assign(set, text, strips() ? 0 : begin, strips() ? text.size() : end, cluster, taken);
   std::sort(taken.begin(), taken.end(), [](const Fragment& a, const Fragment& b) { return a.begin < b.begin; });
   std::vector<Fragment> out;
   uint32_t done = 0;

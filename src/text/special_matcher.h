@@ -36,10 +36,15 @@ class SpecialMatcher {
     std::vector<Candidate> sorted;
     std::vector<uint32_t> first = std::vector<uint32_t>(257, 0);
   };
-  // Adds to `found` the candidates that stand at `at`; returns the length of the longest, or 0.
-  static size_t match_at(const Set& set, std::string_view text, size_t at, std::vector<Candidate>& found);
-  static void remove_repeats(std::vector<Candidate>& candidates);
-  void assign(std::string_view text, size_t begin, size_t end, std::vector<Candidate>& candidates,
+  // The candidates (indices into the set) that occur in a stretch of text, each once.
+  struct Cluster {
+    std::vector<uint32_t> found;
+    std::vector<bool> seen;
+    void add(uint32_t candidate, const Set& set);
+  };
+  // Adds the candidates that stand at `at`; returns the length of the longest, or 0.
+  static size_t match_at(const Set& set, std::string_view text, size_t at, Cluster& cluster);
+  void assign(const Set& set, std::string_view text, size_t begin, size_t end, Cluster& cluster,
               std::vector<Fragment>& taken) const;
   bool strips() const { return !strip_before_.empty() || !strip_after_.empty(); }
 

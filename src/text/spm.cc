@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "text/utf8.h"
-#include "text/word_breaks.h"
 
 namespace tally::text {
 namespace {
@@ -22,7 +21,7 @@ struct Later {
 }  // namespace
 
 Spm::Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {
-  for (int32_t id = 0; id < vocabulary.size() && words_apart_; ++id) words_apart_ = !crosses_words(vocabulary.text(id));
+  for (int32_t id = 0; id < vocabulary.size(); ++id) breaks_.add(vocabulary.text(id));
   for (int b = 0; b < 256; ++b) {
     const char c = static_cast<char>(b);
     int32_t& token = fallback_[static_cast<size_t>(b)];
@@ -34,9 +33,9 @@ Spm::Spm(const Vocabulary& vocabulary) : vocabulary_(&vocabulary) {
 
 void Spm::encode(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
   // An ill-formed lead byte may swallow the mark of a word.
-  const bool words_apart = words_apart_ && is_valid_utf8(text);
+  const bool words_apart = is_valid_utf8(text);
   for (size_t begin = 0; begin < text.size();) {
-    const size_t end = words_apart ? next_word(text, begin) : text.size();
+    const size_t end = words_apart ? breaks_.next(text, begin) : text.size();
     const std::string_view word = text.substr(begin, end - begin);
     begin = end;
     if (!PieceCache::fits(word)) {
@@ -49,15 +48,15 @@ void Spm::encode(std::string_view text, Scratch& scratch, std::vector<int32_t>& 
   }
 }
 
-void Spm::push_pair(std::string_view text, uint32_t left, Scratch& scratch) const {
+bool Spm::find_pair(std::string_view text, uint32_t left, Scratch& scratch) const {
   const auto& symbols = scratch.symbols;
-  if (left == kNone || symbols[left].next == kNone) return;
+  if (left == kNone || symbols[left].next == kNone) return false;
   const uint32_t length = symbols[left].length + symbols[symbols[left].next].length;
-  if (length > vocabulary_->longest()) return;
+  if (length > vocabulary_->longest()) return false;
   const int32_t token = vocabulary_->find(text.substr(symbols[left].begin, length));
-  if (token < 0) return;
+  if (token < 0) return false;
   scratch.heap.push_back({static_cast<uint64_t>(order_of_score(vocabulary_->score(token))) << 32 | left, length});
-  std::push_heap(scratch.heap.begin(), scratch.heap.end(), Later());
+  return true;
 }
 
 void Spm::encode_word(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const {
@@ -72,7 +71,8 @@ void Spm::encode_word(std::string_view text, Scratch& scratch, std::vector<int32
     at += length;
   }
   symbols.back().next = kNone;
-  for (uint32_t i = 0; i + 1 < symbols.size(); ++i) push_pair(text, i, scratch);
+  for (uint32_t i = 0; i + 1 < symbols.size(); ++i) find_pair(text, i, scratch);
+  std::make_heap(heap.begin(), heap.end(), Later());
   while (!heap.empty()) {
     std::pop_heap(heap.begin(), heap.end(), Later());
     const auto at = static_cast<uint32_t>(heap.back().order);
@@ -86,8 +86,8 @@ void Spm::encode_word(std::string_view text, Scratch& scratch, std::vector<int32
     right.length = 0;
     left.next = right.next;
     if (left.next != kNone) symbols[left.next].previous = at;
-    push_pair(text, left.previous, scratch);
-    push_pair(text, at, scratch);
+    for (const uint32_t neighbour : {left.previous, at})
+      if (find_pair(text, neighbour, scratch)) std::push_heap(heap.begin(), heap.end(), Later());
   }
   for (uint32_t i = 0; i != kNone; i = symbols[i].next) emit(text.substr(symbols[i].begin, symbols[i].length), ids);
 }

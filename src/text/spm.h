@@ -8,6 +8,7 @@
 
 #include "text/piece_cache.h"
 #include "text/vocabulary.h"
+#include "text/word_breaks.h"
 
 namespace tally::text {
 
@@ -37,11 +38,12 @@ class Spm {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   void encode_word(std::string_view text, Scratch& scratch, std::vector<int32_t>& ids) const;
-  void push_pair(std::string_view text, uint32_t left, Scratch& scratch) const;
+  // Appends the pair that begins at `left` to the heap's array when it can merge.
+  bool find_pair(std::string_view text, uint32_t left, Scratch& scratch) const;
   void emit(std::string_view symbol, std::vector<int32_t>& ids) const;
 
   const Vocabulary* vocabulary_;
-  bool words_apart_ = true;            // no token crosses into the next word (word_breaks.h)
+  WordBreaks breaks_;
   std::array<int32_t, 256> fallback_;  // token of a byte that no token covers, or -1
 };
 

@@ -1,23 +1,35 @@
-// In vocabularies that write a space as U+2581 no pre-tokenizer cuts the text. Where no token continues past a space
-// that follows something else, words can still be tokenized one by one with the same result, since merging is local.
+// In vocabularies that write a space as U+2581 no pre-tokenizer cuts the text. Merging is local, though: cutting before
+// a space that follows something else changes nothing, unless a token that continues past such a space stands there.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace tally::text {
 
 inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
-// Place after `from` of the first U+2581 that follows another character; the text's length when there is none.
-inline size_t next_word(std::string_view text, size_t from) {
-  for (size_t at = from; (at = text.find(kSpaceMark, at)) != std::string_view::npos; at += kSpaceMark.size())
-    if (at > from &&
-        (at < from + kSpaceMark.size() || text.substr(at - kSpaceMark.size(), kSpaceMark.size()) != kSpaceMark))
-      return at;
-  return text.size();
-}
+class WordBreaks {
+ public:
+  // To be called with the text of everything that merging can produce.
+  void add(std::string_view token);
 
-inline bool crosses_words(std::string_view text) { return next_word(text, 0) < text.size(); }
+  // Place after `from` where the word that begins at `from` may be cut off; the text's length when there is none.
+  size_t next(std::string_view text, size_t from) const;
+
+ private:
+  struct Crossing {
+    std::string token;
+    size_t at;  // place of the space within it
+  };
+  static constexpr size_t kMaxCrossings = 64;
+
+  bool crossed(std::string_view text, size_t at) const;
+
+  std::vector<Crossing> crossings_;
+  bool never_ = false;  // too many tokens cross: nothing is cut
+};
 
 }  // namespace tally::text
