@@ -3,11 +3,14 @@
 namespace tally::cli {
 
 // One line per command: declaration here, definition in <command>.cc.
+void add_logits(CLI::App& app);
 void add_pull(CLI::App& app);
 void add_ls(CLI::App& app);
 void add_rm(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_dequantize(CLI::App& app);
+void add_quantize(CLI::App& app);
+void add_synth(CLI::App& app);
 void add_tokenize(CLI::App& app);
 
 int& exit_status() {
@@ -17,11 +20,14 @@ int& exit_status() {
 
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
+  add_logits(app);
   add_pull(app);
   add_ls(app);
   add_rm(app);
   add_completion(app);
   add_dequantize(app);
+  add_quantize(app);
+  add_synth(app);
   add_tokenize(app);
 }
 

@@ -44,12 +44,13 @@ void add_dequantize(CLI::App& app) {
   auto name = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("dequantize", "blocks of a number format to float32 values");
   command->add_option("TYPE", *name, "format of the blocks, for instance q4_k")->required();
+  auto as_lines = std::make_shared<bool>(false);
   command
-      ->add_flag("--jsonl",
+      ->add_flag("--jsonl", *as_lines,
                  "one JSON object a line from standard input, {\"blocks\":\"base64\"}; one a line to standard\n"
                  "output, {\"values\":\"base64 of little-endian float32\"}")
       ->required();
-  command->callback([name] {
+  command->callback([name, as_lines] {
     const quant::QuantType& type = weight_type(*name);
     app::run_jsonl(std::cin, std::cout, [&type](const nlohmann::json& line) { return dequantize_line(type, line); });
   });

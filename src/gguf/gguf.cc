@@ -60,6 +60,7 @@ void File::add_image(std::span<const uint8_t> bytes, const std::string& name, in
     }
     tensors_.push_back(std::move(tensor));
   }
+  shard_paths_.push_back(name);
   total_bytes_ += bytes.size();
   directory_hash_ = hash_bytes(bytes.data(), image.directory_bytes, directory_hash_);
   if (shard == 0) {
@@ -110,6 +111,10 @@ File File::open(const std::string& path) {
 const TensorInfo* File::find(std::string_view name) const {
   const auto found = index_.find(std::string(name));
   return found == index_.end() ? nullptr : &tensors_[found->second];
+}
+
+void File::release(const TensorInfo& tensor) const {
+  if (!mappings_.empty()) mappings_[static_cast<size_t>(tensor.shard)]->release(tensor.offset, tensor.bytes);
 }
 
 uint64_t File::hash() const { return directory_hash_; }

@@ -98,11 +98,14 @@ class File {
   static File parse(std::span<const uint8_t> data, const std::string& name_for_messages);
 
   const std::string& path() const { return path_; }
+  const std::vector<std::string>& shard_paths() const { return shard_paths_; }  // one for an ordinary model
   const Metadata& metadata() const { return metadata_; }
   std::span<const TensorInfo> tensors() const { return tensors_; }
   const TensorInfo* find(std::string_view name) const;   // null when absent; valid while this File lives
   uint64_t total_bytes() const { return total_bytes_; }  // of all shards
-  uint64_t hash() const;                                 // of header, metadata and tensor directory
+  // The tensor's data is not needed soon: its pages may leave memory (they come back from the file when read again).
+  void release(const TensorInfo& tensor) const;
+  uint64_t hash() const;  // of header, metadata and tensor directory
 
   class Mapping;  // a read-only mapped file, shared by copies of File
 
@@ -110,6 +113,7 @@ class File {
   void add_image(std::span<const uint8_t> bytes, const std::string& name, int shard);
 
   std::string path_;
+  std::vector<std::string> shard_paths_;
   Metadata metadata_;
   std::vector<TensorInfo> tensors_;
   std::unordered_map<std::string, size_t> index_;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace tally::gguf {
@@ -33,5 +34,11 @@ File::Mapping::Mapping(const std::string& path) {
 }
 
 File::Mapping::~Mapping() { ::munmap(data_, size_); }
+
+void File::Mapping::release(uint64_t offset, uint64_t size) const {
+  const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t first = round_up(offset, page), end = (offset + size) / page * page;
+  if (first < end) ::madvise(static_cast<uint8_t*>(data_) + first, end - first, MADV_DONTNEED);
+}
 
 }  // namespace tally::gguf

@@ -18,6 +18,9 @@ class File::Mapping {
 
   std::span<const uint8_t> bytes() const { return {static_cast<const uint8_t*>(data_), size_}; }
 
+  // Lets the whole pages between two bytes leave memory.
+  void release(uint64_t offset, uint64_t size) const;
+
  private:
   void* data_ = nullptr;
   size_t size_ = 0;

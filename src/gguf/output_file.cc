@@ -45,6 +45,25 @@ void OutputFile::append(std::span<const uint8_t> bytes) {
   }
 }
 
+void OutputFile::reserve(uint64_t bytes) {
+  int error;
+  do {
+    error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  if (error != 0) fail(ErrorCode::Resources, "{}: cannot reserve {} bytes: {}", partial_, bytes, std::strerror(error));
+}
+
+void OutputFile::write_at(uint64_t offset, std::span<const uint8_t> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t n = ::pwrite(descriptor_, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30),
+                               static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) fail(ErrorCode::Resources, "{}: cannot write at byte {}: {}", partial_, offset, std::strerror(errno));
+    offset += static_cast<uint64_t>(n);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+}
+
 void OutputFile::append_zeros(uint64_t n) {
   const std::vector<uint8_t> zeros(std::min<uint64_t>(n, 4096));
   for (; n > 0; n -= std::min<uint64_t>(n, zeros.size())) append({zeros.data(), std::min<size_t>(n, zeros.size())});

@@ -18,6 +18,10 @@ class OutputFile {
 
   void append(std::span<const uint8_t> bytes);
   void append_zeros(uint64_t n);
+  // For writers in parallel: room for the whole file at once (Error (Resources) when there is none), then pieces at
+  // their places, from any thread.
+  void reserve(uint64_t bytes);
+  void write_at(uint64_t offset, std::span<const uint8_t> bytes) const;
   uint64_t position() const { return position_; }
   void finish();  // closes and renames
 
