@@ -17,7 +17,7 @@ constexpr uint64_t kUnitsPerPiece = 64;  // 4 Mi values: at most 16 MiB of outpu
 struct UnitResult {
   double squared = 0, error_max = 0;
   uint64_t n_changed = 0, n_zeroed = 0;
-  int64_t bad = -1;  // first value that is not finite before or after
+  int64_t bad = -1;  // a value that is not finite or makes its block so
   float bad_value = 0;
 };
 
@@ -31,6 +31,16 @@ struct Scratch {
   std::vector<float> before = std::vector<float>(kUnitElements), after = std::vector<float>(kUnitElements);
 };
 
+// The value in a block that spoiled it: one that is not finite, otherwise the largest.
+int64_t culprit_in_block(const float* values, int64_t n) {
+  int64_t culprit = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    if (!std::isfinite(values[i])) return i;
+    if (std::fabs(values[i]) > std::fabs(values[culprit])) culprit = i;
+  }
+  return culprit;
+}
+
 // Converts, reads back and compares. Whatever the values are, it does not throw.
 UnitResult convert(const quant::QuantType& from, const quant::QuantType& to, const Unit& unit, Scratch& scratch) {
   UnitResult result;
@@ -43,8 +53,9 @@ UnitResult convert(const quant::QuantType& from, const quant::QuantType& to, con
   for (int64_t i = 0; i < n; ++i) {
     const double error = std::fabs(static_cast<double>(after[i]) - static_cast<double>(before[i]));
     if (!std::isfinite(error)) {
-      result.bad = i;
-      result.bad_value = before[i];
+      const int64_t block = i / to.block_elements * to.block_elements;
+      result.bad = block + culprit_in_block(before + block, to.block_elements);
+      result.bad_value = before[result.bad];
       return result;
     }
     result.squared += error * error;
