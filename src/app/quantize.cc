@@ -50,7 +50,7 @@ void check_output(const gguf::File& file, const std::string& output) {
 std::vector<TypeId> target_types(const gguf::File& file, const Preset* preset, const std::optional<TypeMap>& map) {
   std::vector<TypeId> types;
   if (preset != nullptr) {
-    types = choose_types(file, *preset);
+    types = choose_types(file.metadata(), file.tensors(), *preset);
   } else {
     for (const gguf::TensorInfo& tensor : file.tensors()) types.push_back(tensor.type->id);
   }

@@ -12,9 +12,10 @@ using enum quant::TypeId;
 using quant::TypeId;
 
 constexpr Preset kPresets[] = {
-    {"f32", 0, F32},      {"f16", 1, F16},      {"bf16", 32, BF16}, {"q8_0", 7, Q8_0},      {"q6_k", 18, Q6_K},
-    {"q5_k_m", 17, Q5_K}, {"q5_k_s", 16, Q5_K}, {"q5_1", 9, Q5_1},  {"q5_0", 8, Q5_0},      {"q4_k_m", 15, Q4_K},
-    {"q4_k_s", 14, Q4_K}, {"q4_1", 3, Q4_1},    {"q4_0", 2, Q4_0},  {"iq4_nl", 25, IQ4_NL}, {"mxfp4_moe", 38, Q8_0},
+    {"f32", 0, F32},    {"f16", 1, F16},        {"bf16", 32, BF16},      {"q8_0", 7, Q8_0},
+    {"q6_k", 18, Q6_K}, {"q5_k_m", 17, Q5_K},   {"q5_k_s", 16, Q5_K},    {"q5_1", 9, Q5_1},
+    {"q5_0", 8, Q5_0},  {"q4_k_m", 15, Q4_K},   {"q4_k_s", 14, Q4_K},    {"q4_1", 3, Q4_1},
+    {"q4_0", 2, Q4_0},  {"iq4_nl", 25, IQ4_NL}, {"mxfp4_moe", 38, Q8_0}, {"ud", 15, Q8_0},
 };
 
 enum class Category { Output, TokenEmbd, AttnV, AttnK, AttnOutput, FfnDown, Other };
@@ -59,8 +60,7 @@ int64_t first_positive(const std::vector<int64_t>& values) {
   return found == values.end() ? 0 : *found;
 }
 
-ModelFacts facts_of(const gguf::File& file) {
-  const gguf::Metadata& metadata = file.metadata();
+ModelFacts facts_of(const gguf::Metadata& metadata, std::span<const gguf::TensorInfo> tensors) {
   ModelFacts facts;
   const std::string architecture(metadata.find_text("general.architecture").value_or(""));
   const auto number = [&](const char* key) {
@@ -72,7 +72,7 @@ ModelFacts facts_of(const gguf::File& file) {
   const int n_heads = number(".attention.head_count"), n_kv_heads = number(".attention.head_count_kv");
   facts.heads_per_kv_head = n_kv_heads > 0 ? n_heads / n_kv_heads : 0;
   facts.is_70b = architecture == "llama" && facts.n_layers == 80 && n_heads != n_kv_heads;
-  for (const gguf::TensorInfo& tensor : file.tensors()) {
+  for (const gguf::TensorInfo& tensor : tensors) {
     facts.n_attn_v += category_of(tensor.name) == Category::AttnV;
     facts.has_output |= tensor.name == "output.weight";
   }
@@ -87,6 +87,7 @@ class Chooser {
   TypeId choose(const gguf::TensorInfo& tensor) {
     if (preset_.base == F32 || preset_.base == F16 || preset_.base == BF16) return preset_.base;
     if (name_ == "mxfp4_moe" || name_ == "q8_0") return by_experts(tensor);
+    if (name_ == "ud") return fit_shape(by_use(tensor), tensor.dims[0]);
     return fit_shape(by_category(tensor), tensor.dims[0]);
   }
 
@@ -94,6 +95,14 @@ class Chooser {
   TypeId by_experts(const gguf::TensorInfo& tensor) {
     const bool experts = name_ == "mxfp4_moe" && tensor.dims[2] > 1;
     return fit_shape(experts ? MXFP4 : Q8_0, tensor.dims[0]);
+  }
+
+  // Small where a token reads little of much (gate and up of the experts), large where every token reads all of it.
+  static TypeId by_use(const gguf::TensorInfo& tensor) {
+    const Category category = category_of(tensor.name);
+    if (category == Category::Output || category == Category::TokenEmbd) return Q6_K;
+    if (tensor.dims[2] == 1) return Q8_0;
+    return category == Category::FfnDown ? Q6_K : Q4_K;
   }
 
   TypeId by_category(const gguf::TensorInfo& tensor) {
@@ -195,15 +204,15 @@ bool is_never_quantized(const gguf::TensorInfo& tensor) {
   return std::ranges::any_of(kKept, [name](const char* part) { return contains(name, part); });
 }
 
-std::vector<TypeId> choose_types(const gguf::File& file, const Preset& preset) {
-  const auto tensors = file.tensors();
+std::vector<TypeId> choose_types(const gguf::Metadata& metadata, std::span<const gguf::TensorInfo> tensors,
+                                 const Preset& preset) {
   std::vector<size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::sort(order, [&](size_t a, size_t b) {
     const int layer_a = layer_of(tensors[a].name), layer_b = layer_of(tensors[b].name);
     return layer_a != layer_b ? layer_a < layer_b : tensors[a].name < tensors[b].name;
   });
-  const ModelFacts facts = facts_of(file);
+  const ModelFacts facts = facts_of(metadata, tensors);
   Chooser chooser(facts, preset);
   std::vector<TypeId> types(tensors.size());
   for (size_t i : order) types[i] = is_never_quantized(tensors[i]) ? tensors[i].type->id : chooser.choose(tensors[i]);

@@ -24,7 +24,8 @@ const Preset* find_preset(std::string_view name);
 // Whether the rules leave the tensor as it is: vectors, norms, routers, small convolutions, whatever is not "….weight".
 bool is_never_quantized(const gguf::TensorInfo& tensor);
 
-// The type of each tensor of `file`, in the order of file.tensors().
-std::vector<quant::TypeId> choose_types(const gguf::File& file, const Preset& preset);
+// The type of each tensor of a model, in the order given. Metadata says layers, heads and experts.
+std::vector<quant::TypeId> choose_types(const gguf::Metadata& metadata, std::span<const gguf::TensorInfo> tensors,
+                                        const Preset& preset);
 
 }  // namespace tally::app
