@@ -17,10 +17,10 @@ const FloatKernels& float_kernels(Isa isa) {
   return kFloatKernelsGeneric;
 }
 
-// Packed queries, weights of one page, sums padded to whole vectors, and one page of K or V as float32.
+// One chunk of a page as float32, weights of one page, packed queries, and sums padded to whole vectors.
 int64_t attend_scratch_floats(int head_dim) {
   const int64_t padded = (int64_t(head_dim) + 15) / 16 * 16;
-  return kAttendQueries * (head_dim + 64 + padded) + 64 * int64_t(head_dim);
+  return 4096 + kAttendQueries * (64 + head_dim + padded);
 }
 
 // q and k of every token, padded to whole vectors.

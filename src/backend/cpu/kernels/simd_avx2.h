@@ -18,7 +18,7 @@ constexpr int kLanes = 8;
 constexpr int kBlockQueries = 6;
 constexpr int score_vectors(int n_queries) { return n_queries == 1 ? 8 : n_queries <= 3 ? 4 : 2; }
 constexpr int value_vectors(int n_queries) { return n_queries <= 3 ? 4 : 2; }
-constexpr int kNarrowBlocks = 2;
+constexpr int kNarrowQueries = 4;
 
 [[gnu::always_inline]] inline __m256i lane_index() { return _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0); }
 [[gnu::always_inline]] inline __m256i first_lanes(int n) {

@@ -25,11 +25,11 @@ using F4 [[gnu::vector_size(16)]] = float;
 constexpr int kLanes = 16;
 
 // Register blocking of attention: queries at once, and vectors of positions or features at once for that many queries.
-constexpr int kBlockQueries = 8;
-constexpr int score_vectors(int n_queries) { return n_queries <= 6 ? 4 : 2; }
-constexpr int value_vectors(int n_queries) { return n_queries <= 6 ? 4 : 2; }
-// Half pages are multiplied as they are for at most this many blocks; for more they are converted once.
-constexpr int kNarrowBlocks = 1;
+constexpr int kBlockQueries = 6;
+constexpr int score_vectors(int) { return 4; }
+constexpr int value_vectors(int) { return 4; }
+// Half pages are multiplied as they are for at most this many queries; for more they are converted first.
+constexpr int kNarrowQueries = 4;
 
 [[gnu::always_inline]] inline __mmask16 first_lanes(int n) { return static_cast<__mmask16>((1u << n) - 1u); }
 

@@ -20,7 +20,7 @@ constexpr int kLanes = 4;
 constexpr int kBlockQueries = 4;
 constexpr int score_vectors(int n_queries) { return n_queries <= 2 ? 4 : 2; }
 constexpr int value_vectors(int n_queries) { return n_queries <= 2 ? 4 : 2; }
-constexpr int kNarrowBlocks = 1;
+constexpr int kNarrowQueries = 1;
 
 inline F zero() { return F{}; }
 inline F set(float x) { return F{x, x, x, x}; }
