@@ -31,6 +31,7 @@ struct EngineOptions {
   bool with_mtp = false;       // run the MTP block even without drafting (its logits are wanted)
   std::string forced_kernels;  // op=kernel,…
   ledger::Ledger* ledger = nullptr;
+  bool trace_plans = false;     // print each plan to standard error when it is compiled
 };
 inline constexpr int kDefaultContext = 32768;
 inline constexpr int kMaxDraft =
@@ -97,6 +98,8 @@ class Engine {
   // rows in `outputs`. hidden (if not null) receives the block's own post-norm rows.
   Rows step_mtp(Sequence& sequence, int first_position, std::span<const int32_t> tokens, const float* inputs,
                 std::span<const int> outputs, std::vector<float>* hidden);
+  // Takes pages for n more tokens of a sequence. Error when the context or the pool is full.
+  void reserve(Sequence& sequence, size_t n_tokens) { add_pages(sequence, n_tokens); }
   bool drafting() const { return options_.n_draft > 0; }
   // Takes a sequence back to `n_tokens` consumed tokens; its recurrent state is then that of spare_slots[spare] (−1: it
   // stays).

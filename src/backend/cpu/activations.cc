@@ -74,16 +74,15 @@ Activations::Prepared Activations::prepare(const RunContext& r) const {
   return p;
 }
 
-QuantizedRows rows_from(const QuantizedRows& q, int64_t first) {
-  int64_t groups = first * (q.k_padded / 32), halves = first * (q.k_padded / 16);
-  return {q.codes + first * q.k_padded,
-          q.scales + groups,
-          q.sums + groups,
-          q.half_sums + halves,
-          q.offsets + groups,
-          q.half_offsets + halves,
-          q.k,
-          q.k_padded};
+QuantizedRows rows_from(const QuantizedRows& all, int64_t first) {
+  QuantizedRows q = all;
+  int64_t units = first * (q.k_padded / 256);  // of 256 codes
+  q.codes += units * 256;
+  q.factors += units * 16;
+  q.half_sums += units * 16;
+  q.offsets += units * 8;
+  q.half_offsets += units * 16;
+  return q;
 }
 
 }  // namespace tally::cpu
