@@ -133,7 +133,12 @@ std::vector<QuantizedTensor> quantize_file(const QuantizeOptions& options) {
   writer.stream(options.output, [&](int number, const gguf::Writer::Sink& sink) {
     const auto i = static_cast<size_t>(number);
     const gguf::TensorInfo& tensor = file.tensors()[i];
-    const auto report = [&](uint64_t bytes) { progress.update(done + bytes); };
+    uint64_t released = 0;
+    const auto report = [&](uint64_t bytes) {
+      progress.update(done + bytes);
+      file.release(tensor, released, bytes);
+      released = bytes;
+    };
     if (types[i] == tensor.type->id) {
       copy_bytes(tensor, sink, report);
     } else {
@@ -141,7 +146,6 @@ std::vector<QuantizedTensor> quantize_file(const QuantizeOptions& options) {
           requantizer.run(options.input, tensor, quant::type_of(types[i]), options.strict, sink, report);
     }
     done += tensor.bytes;
-    file.release(tensor);
   });
   return results;
 }

@@ -10,14 +10,6 @@
 namespace tally::models {
 namespace {
 
-// As a file would store it: trailing ones dropped, the leading one of a range of a vector too.
-std::vector<uint64_t> shape_of(const ops::WeightInfo& w) {
-  std::vector<uint64_t> dims{uint64_t(w.in), uint64_t(w.file_out), uint64_t(w.experts)};
-  if (w.in == 1 && w.file_out > 1 && w.experts == 1) dims.erase(dims.begin());
-  while (dims.size() > 1 && dims.back() == 1) dims.pop_back();
-  return dims;
-}
-
 std::vector<uint64_t> shape_of(const gguf::TensorInfo& t) {
   std::vector<uint64_t> dims(t.dims, t.dims + 4);
   while (dims.size() > 1 && dims.back() == 1) dims.pop_back();
@@ -28,7 +20,7 @@ std::vector<uint64_t> shape_of(const gguf::TensorInfo& t) {
 std::string which_key(const ops::WeightInfo& w, const std::vector<uint64_t>& found, const gguf::Metadata& meta) {
   const char* names[3] = {"first", "second", "third"};
   const char* keys[3] = {w.in_keys, w.out_keys, w.experts_keys};
-  std::vector<uint64_t> expected = shape_of(w);
+  std::vector<uint64_t> expected = stored_shape(w);
   for (size_t i = 0; i < expected.size(); ++i) {
     if (i < found.size() && found[i] == expected[i]) continue;
     std::string_view rest = keys[i + (expected[i] != uint64_t(w.in) && i == 0 ? 1 : 0)];
@@ -49,7 +41,7 @@ std::string which_key(const ops::WeightInfo& w, const std::vector<uint64_t>& fou
 
 const gguf::TensorInfo& checked_tensor(const ops::WeightInfo& w, const gguf::File& file) {
   const gguf::TensorInfo* t = file.find(w.name);
-  std::vector<uint64_t> expected = shape_of(w);
+  std::vector<uint64_t> expected = stored_shape(w);
   if (t == nullptr)
     fail(ErrorCode::BadInput,
          "{}: tensor \"{}\" is missing, expected [{}]; the file is damaged or was converted by an older tool",
@@ -80,6 +72,13 @@ ops::WeightView view_of(const ops::WeightInfo& w, const gguf::TensorInfo& t) {
 }
 
 }  // namespace
+
+std::vector<uint64_t> stored_shape(const ops::WeightInfo& w) {
+  std::vector<uint64_t> dims{uint64_t(w.in), uint64_t(w.file_out), uint64_t(w.experts)};
+  if (w.in == 1 && w.file_out > 1 && w.experts == 1) dims.erase(dims.begin());
+  while (dims.size() > 1 && dims.back() == 1) dims.pop_back();
+  return dims;
+}
 
 ops::Weights bind_weights(const ops::Program& program, const gguf::File& file) {
   ops::Weights weights;

@@ -10,6 +10,10 @@
 
 namespace tally::models {
 
+// The tensor's sizes as a file stores them ([0] contiguous): trailing ones dropped, the leading one of a range of a
+// vector too.
+std::vector<uint64_t> stored_shape(const ops::WeightInfo& w);
+
 // Error naming tensor, found and expected when one is missing, has another shape or a type that cannot be a weight.
 ops::Weights bind_weights(const ops::Program& program, const gguf::File& file);
 
