@@ -1,6 +1,5 @@
-// Times the matrix-product kernels: bench_linear [type|all [k n [threads]]]. Prints GB/s of weights, and
+// Times the matrix-product kernels: bench_linear [type|all [k n [threads [cached]]]]. Prints GB/s of weights, and
 // multiply-adds per second and per cycle and core (of the time-stamp counter, so relative to the nominal clock).
-#include <time.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -23,12 +22,11 @@ struct Setup {
   bool q8;
   int64_t k, n, n_x;
   int n_threads;
+  bool cached;  // the same weights again and again
 };
 
-double thread_seconds() {
-  timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+double clock_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 // Everything that one call needs. Weights are taken in turn from a pool larger than the caches when there are few
@@ -38,7 +36,7 @@ class Work {
   explicit Work(const Setup& s)
       : s_(s),
         row_bytes_(s.k / s.type.block_elements * s.type.block_bytes),
-        copies_(s.n_x <= 16 ? std::max<int64_t>(1, (int64_t{512} << 20) / (row_bytes_ * s.n)) : 1),
+        copies_(s.n_x <= 16 && !s.cached ? std::max<int64_t>(1, (int64_t{512} << 20) / (row_bytes_ * s.n)) : 1),
         weights_(static_cast<size_t>(copies_ * row_bytes_ * s.n)),
         x_(test::random_floats(s.n_x * s.k, 2)),
         out_(static_cast<size_t>(s.n_x * s.n)),
@@ -71,8 +69,8 @@ class Work {
   QuantizedRows rows_;
 };
 
-// Processor time of a call, so that other programs count less: the best of many samples of at least 2 ms, the slowest
-// thread's.
+// Time of a call: the best of many samples of about a millisecond, shorter than a time slice, so that other programs
+// count less; the slowest thread's.
 double best_seconds(const Setup& s) {
   Work work(s);
   std::vector<double> best(static_cast<size_t>(s.n_threads), 1e9);
@@ -82,13 +80,13 @@ double best_seconds(const Setup& s) {
       void* scratch = std::aligned_alloc(64, s.kernels.scratch_bytes);
       int64_t c = 0, calls = 1;
       for (double total = 0; total < 0.5;) {
-        const double begin = thread_seconds();
+        const double begin = clock_seconds();
         for (int64_t i = 0; i < calls; ++i) work.call(t, c++, scratch);
-        const double seconds = thread_seconds() - begin;
+        const double seconds = clock_seconds() - begin;
         total += seconds;
         double& b = best[static_cast<size_t>(t)];
         b = std::min(b, seconds / static_cast<double>(calls));
-        if (seconds < 0.002) calls *= 2;
+        if (seconds < 0.001) calls *= 2;
       }
       std::free(scratch);
     });
@@ -126,6 +124,7 @@ int main(int argc, char** argv) {
   const std::string_view name = argc > 1 ? argv[1] : "all";
   const int64_t k = argc > 3 ? std::atoll(argv[2]) : 2048, n = argc > 3 ? std::atoll(argv[3]) : 2048;
   const int n_threads = argc > 4 ? std::atoi(argv[4]) : 1;
+  const bool cached = argc > 5 && std::string_view(argv[5]) == "cached";
   for (const cpu::Isa isa : {cpu::Isa::Avx2, cpu::Isa::Avx512}) {
     if (isa > cpu::best_isa()) continue;
     const cpu::LinearKernels& kernels = cpu::linear_kernels(isa);
@@ -135,7 +134,7 @@ int main(int argc, char** argv) {
       const quant::QuantType& type = *quant::find_type(std::string_view(type_name));
       if (k % type.block_elements != 0) continue;
       for (const int64_t n_x : {1, 2, 4, 8, 16, 32, 64, 512})
-        cpu::print({kernels, type, kernels.supports_q8(type, k), k, n, n_x, n_threads});
+        cpu::print({kernels, type, kernels.supports_q8(type, k), k, n, n_x, n_threads, cached});
     }
   }
   return 0;

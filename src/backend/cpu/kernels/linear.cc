@@ -10,7 +10,7 @@ constexpr int64_t kPadding = 256;  // elements
 
 // Sizes are multiples of 64 bytes, so every array starts aligned.
 struct Sizes {
-  int64_t codes, scales, halves, total;
+  int64_t codes, groups, halves, total;
 };
 
 Sizes sizes_of(int64_t n, int64_t k) {
@@ -18,9 +18,9 @@ Sizes sizes_of(int64_t n, int64_t k) {
   const auto up = [](int64_t bytes) { return (bytes + 63) / 64 * 64; };
   Sizes s;
   s.codes = up(n * k_padded);
-  s.scales = up(n * k_padded / 32 * 4);
+  s.groups = up(n * k_padded / 32 * 4);
   s.halves = up(n * k_padded / 16 * 4);
-  s.total = s.codes + 3 * s.scales + 2 * s.halves;
+  s.total = s.codes + s.groups + 3 * s.halves;
   return s;
 }
 
@@ -40,10 +40,9 @@ QuantizedRows quantized_rows_at(void* memory, int64_t n, int64_t k) {
   };
   QuantizedRows rows;
   rows.codes = reinterpret_cast<int8_t*>(take(s.codes));
-  rows.scales = reinterpret_cast<float*>(take(s.scales));
-  rows.sums = reinterpret_cast<float*>(take(s.scales));
+  rows.factors = reinterpret_cast<float*>(take(s.halves));
   rows.half_sums = reinterpret_cast<float*>(take(s.halves));
-  rows.offsets = reinterpret_cast<int32_t*>(take(s.scales));
+  rows.offsets = reinterpret_cast<int32_t*>(take(s.groups));
   rows.half_offsets = reinterpret_cast<int32_t*>(take(s.halves));
   rows.k = k;
   rows.k_padded = (k + kPadding - 1) / kPadding * kPadding;

@@ -27,14 +27,13 @@ struct Matrix {
 };
 
 // Activations rounded to signed 8 bit in groups of 32 with one scale (max|x| / 127) each. Rows are padded to a multiple
-// of 256 elements with zeros. Per group there are also sums of the codes, for weights with offsets and minimums.
+// of 256 elements (a unit) with zeros. Sums of the codes serve weights with offsets and minimums.
 struct QuantizedRows {
   int8_t* codes;          // [n][k_padded]
-  float* scales;          // [n][k_padded / 32]
-  float* sums;            // [n][k_padded / 32]  scale · Σ codes of the group
-  float* half_sums;       // [n][k_padded / 16]  the same for each half of a group
-  int32_t* offsets;       // [n][k_padded / 32]  −128 · Σ codes
-  int32_t* half_offsets;  // [n][k_padded / 16]
+  float* factors;         // [n][units][16]  8 scales, then 8 times −scale · Σ codes of the group
+  float* half_sums;       // [n][units][16]  −scale · Σ codes of each half of a group
+  int32_t* offsets;       // [n][k_padded / 32]  −128 · Σ codes of the group
+  int32_t* half_offsets;  // [n][k_padded / 16]  the same for each half of a group
   int64_t k;
   int64_t k_padded;
 };

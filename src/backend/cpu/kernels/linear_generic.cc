@@ -79,11 +79,12 @@ void quantize_rows_generic(const float* x, int64_t x_stride, int64_t row_begin, 
         codes[i] = static_cast<int8_t>(code);
         sum[i / 16] += code;
       }
-      out.scales[at] = scale;
-      out.sums[at] = scale * static_cast<float>(sum[0] + sum[1]);
+      float* factors = out.factors + at / 8 * 16 + at % 8;
+      factors[0] = scale;
+      factors[8] = -scale * static_cast<float>(sum[0] + sum[1]);
       out.offsets[at] = -128 * (sum[0] + sum[1]);
       for (int h = 0; h < 2; ++h) {
-        out.half_sums[2 * at + h] = scale * static_cast<float>(sum[h]);
+        out.half_sums[2 * at + h] = -scale * static_cast<float>(sum[h]);
         out.half_offsets[2 * at + h] = -128 * sum[h];
       }
     }
@@ -106,7 +107,8 @@ void linear_q8_generic(const Matrix& w, int64_t row_begin, int64_t row_end, cons
           const int64_t column = x_index ? x_index[j0 + j] : j0 + j;
           for (int64_t g = 0; g < slice; g += 32) {
             const int64_t at = column * x.k_padded + k0 + g;
-            for (int i = 0; i < 32; ++i) values[i] = static_cast<float>(x.codes[at + i]) * x.scales[at / 32];
+            const float scale = x.factors[at / 256 * 16 + at % 256 / 32];
+            for (int i = 0; i < 32; ++i) values[i] = static_cast<float>(x.codes[at + i]) * scale;
             add_products(weights + g, values, 32, sums[j]);
           }
         }

@@ -8,7 +8,8 @@ namespace tally::cpu {
 
 // Weights and rows of one call, without the type's own part.
 struct LinearQ8Call {
-  const uint8_t* weights;  // of row 0
+  const uint8_t* weights;      // of row 0
+  const uint8_t* weights_end;  // of the last row
   int64_t k;
   int64_t row_bytes;
   int64_t row_begin, row_end;

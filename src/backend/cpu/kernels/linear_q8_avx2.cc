@@ -13,17 +13,16 @@ namespace {
 constexpr int64_t kUnit = 256;
 constexpr int64_t kPrefetchBytes = 4096;  // how far ahead weights are asked for
 
-// One column of activations.
+// One column of activations. Factors and half sums: 16 to a unit.
 struct Column {
   const int8_t* codes;
-  const float* scales;
-  const float* sums;  // per group, or per half group for formats with kHalves
+  const float* factors;
+  const float* half_sums;
 };
 
-template <class F>
 Column column_of(const LinearQ8Call& c, int64_t j) {
   const int64_t at = (c.x_index ? c.x_index[j] : j) * c.x->k_padded;
-  return {c.x->codes + at, c.x->scales + at / 32, F::kHalves ? c.x->half_sums + at / 16 : c.x->sums + at / 32};
+  return {c.x->codes + at, c.x->factors + at / 16, c.x->half_sums + at / 16};
 }
 
 // Sums of two neighbouring products in 16 bits.
@@ -62,14 +61,13 @@ __m256 group_factor(const float* products, int group) {
 }
 
 template <class F, int kColumns, int kGroups>
-__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Column* columns, int64_t k,
-                                                    __m256 (&sums)[kColumns][2]) {
-  const Factors factors = F::factors(unit);
+__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Factors& factors, const Column* columns,
+                                                    int64_t k, __m256 (&sums)[kColumns][2]) {
   alignas(32) float products[kColumns][16];
   for (int j = 0; j < kColumns; ++j) {
-    scale_products<F>(factors, columns[j].scales + k / 32, products[j]);
+    scale_products<F>(factors, columns[j].factors + k / 16, products[j]);
     if (F::kSigned) continue;
-    const float* x = columns[j].sums + k / (F::kHalves ? 16 : 32);
+    const float* x = F::kHalves ? columns[j].half_sums + k / 16 : columns[j].factors + k / 16 + 8;
     sums[j][0] = _mm256_fmadd_ps(factors.minimums[0], _mm256_loadu_ps(x), sums[j][0]);
     if (F::kHalves) sums[j][1] = _mm256_fmadd_ps(factors.minimums[1], _mm256_loadu_ps(x + 8), sums[j][1]);
   }
@@ -83,14 +81,35 @@ __attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const C
   }
 }
 
-// The last blocks of a row that do not fill a unit, followed by zeros.
+// A unit of which only n_blocks blocks belong to the row. What follows them may be other rows, and counts as zero; past
+// the end of the weights nothing may be read, so there a copy stands in.
+template <class F>
+struct PartialUnit {
+  PartialUnit(const uint8_t* unit, int64_t n_blocks, const uint8_t* end) : data(unit) {
+    if (end - unit >= 8 * F::kBytes) return;
+    __builtin_memcpy(copy, unit, static_cast<size_t>(n_blocks * F::kBytes));
+    data = copy;
+  }
+  const uint8_t* data;
+  uint8_t copy[8 * F::kBytes];
+};
+
+__m256i first_lanes(int64_t n) {
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n < 8 ? n : 8)),
+                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 template <class F, int kColumns>
-void add_rest(const uint8_t* unit, int64_t n_blocks, const Column* columns, int64_t k, __m256 (&sums)[kColumns][2]) {
-  uint8_t padded[8 * F::kBytes] = {};
-  __builtin_memcpy(padded, unit, static_cast<size_t>(n_blocks * F::kBytes));
-  if (n_blocks <= 2) return add_unit<F, kColumns, 2>(padded, columns, k, sums);
-  if (n_blocks <= 4) return add_unit<F, kColumns, 4>(padded, columns, k, sums);
-  add_unit<F, kColumns, 8>(padded, columns, k, sums);
+void add_rest(const uint8_t* unit, int64_t n_blocks, const uint8_t* end, const Column* columns, int64_t k,
+              __m256 (&sums)[kColumns][2]) {
+  const PartialUnit<F> part(unit, n_blocks, end);
+  Factors factors = F::factors(part.data);
+  const __m256 there = _mm256_castsi256_ps(first_lanes(n_blocks));
+  factors.scales[0] = _mm256_and_ps(factors.scales[0], there);
+  factors.minimums[0] = _mm256_and_ps(factors.minimums[0], there);
+  if (n_blocks <= 2) return add_unit<F, kColumns, 2>(part.data, factors, columns, k, sums);
+  if (n_blocks <= 4) return add_unit<F, kColumns, 4>(part.data, factors, columns, k, sums);
+  add_unit<F, kColumns, 8>(part.data, factors, columns, k, sums);
 }
 
 float sum_of(__m256 v) {
@@ -109,9 +128,9 @@ void multiply_row(const LinearQ8Call& call, int64_t r, int64_t j0, const Column*
   for (; k + kUnit <= call.k; k += kUnit, unit += kUnitBytes) {
     for (int64_t b = 0; b < kUnitBytes; b += 64)
       _mm_prefetch(reinterpret_cast<const char*>(unit + b + kPrefetchBytes), _MM_HINT_T0);
-    add_unit<F, kColumns, 8>(unit, columns, k, sums);
+    add_unit<F, kColumns, 8>(unit, F::factors(unit), columns, k, sums);
   }
-  if (F::kBlock == 32 && k < call.k) add_rest<F, kColumns>(unit, (call.k - k) / 32, columns, k, sums);
+  if (F::kBlock == 32 && k < call.k) add_rest<F, kColumns>(unit, (call.k - k) / 32, call.weights_end, columns, k, sums);
   for (int j = 0; j < kColumns; ++j) {
     float* out = call.out + (j0 + j) * call.out_stride + r;
     const float sum = sum_of(_mm256_add_ps(sums[j][0], sums[j][1]));
@@ -122,7 +141,7 @@ void multiply_row(const LinearQ8Call& call, int64_t r, int64_t j0, const Column*
 template <class F>
 void multiply_few(const LinearQ8Call& call) {
   Column columns[kMaxExactColumns];
-  for (int64_t j = 0; j < call.n_x; ++j) columns[j] = column_of<F>(call, j);
+  for (int64_t j = 0; j < call.n_x; ++j) columns[j] = column_of(call, j);
   for (int64_t r = call.row_begin; r < call.row_end; ++r) {
     for (int64_t j = 0; j < call.n_x; j += kGroupColumns) {
       switch (call.n_x - j) {
@@ -190,12 +209,13 @@ void store_factors(const Factors* factors, int half, bool minimums, float* to) {
   for (int i = 0; i < 8; ++i) _mm256_store_si256(reinterpret_cast<__m256i*>(to + 8 * i), v[i]);
 }
 
-// 256 weights of 8 rows into the strip at weight k of the slice. units[i]: the rows' units.
+// 32 · n_groups weights of 8 rows into the strip at weight k of the slice. units[i]: the rows' units.
 template <class F>
-void unpack_unit(const uint8_t* const (&units)[kStripRows], int64_t k, const Strip& strip) {
+void unpack_unit(const uint8_t* const (&units)[kStripRows], int n_groups, int64_t k, const Strip& strip) {
   __m256i v[8];
 #pragma GCC unroll 8
   for (int g = 0; g < 8; ++g) {
+    if (g >= n_groups) break;
     for (int i = 0; i < 8; ++i) v[i] = F::codes(units[i], g);
     transpose(v);
     for (int i = 0; i < 8; ++i)
@@ -221,18 +241,18 @@ void unpack_strip(const LinearQ8Call& call, int64_t row, int64_t k0, int64_t n_k
   }
   int64_t k = 0;
   for (; k + kUnit <= n_k; k += kUnit) {
-    unpack_unit<F>(units, k, strip);
+    unpack_unit<F>(units, 8, k, strip);
     for (auto& unit : units) unit += kUnitBytes;
   }
   if (F::kBlock == 256 || k == n_k) return;
-  uint8_t padded[kStripRows][8 * F::kBytes];
-  const int64_t bytes = (n_k - k) / F::kBlock * F::kBytes;
+  const int64_t n_blocks = (n_k - k) / F::kBlock;
+  uint8_t copies[kStripRows][8 * F::kBytes];
   for (int i = 0; i < kStripRows; ++i) {
-    __builtin_memset(padded[i], 0, sizeof padded[i]);
-    __builtin_memcpy(padded[i], units[i], static_cast<size_t>(bytes));
-    units[i] = padded[i];
+    if (call.weights_end - units[i] >= 8 * F::kBytes) continue;
+    __builtin_memcpy(copies[i], units[i], static_cast<size_t>(n_blocks * F::kBytes));
+    units[i] = copies[i];
   }
-  unpack_unit<F>(units, k, strip);
+  unpack_unit<F>(units, static_cast<int>(n_blocks), k, strip);
 }
 
 // Integer products of one group (or half group), summed over its weights: 8 rows × kColumns.
@@ -266,11 +286,6 @@ struct TileOut {
   bool accumulate;
 };
 
-__m256i row_mask(int64_t rows) {
-  return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(rows < 8 ? rows : 8)),
-                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
 // n_k weights of 8 rows times kColumns columns.
 template <class F, int kColumns>
 void multiply_tile(const Strip& strip, int64_t n_k, const Column* columns, int64_t k0, const TileOut& tile) {
@@ -281,15 +296,16 @@ void multiply_tile(const Strip& strip, int64_t n_k, const Column* columns, int64
     __m256i products[kColumns];
     multiply_group<F, kColumns, kGroup>(strip.codes + k * kStripRows, columns, k0 + k, products);
     const __m256 scale = _mm256_load_ps(strip.scales + k / kGroup * 8);
+    const int64_t factor = (k0 + k) / kUnit * 16 + (k0 + k) % kUnit / 32;
     for (int j = 0; j < kColumns; ++j) {
-      const __m256 both = _mm256_mul_ps(scale, _mm256_broadcast_ss(columns[j].scales + (k0 + k) / 32));
+      const __m256 both = _mm256_mul_ps(scale, _mm256_broadcast_ss(columns[j].factors + factor));
       sums[j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(products[j]), both, sums[j]);
-      if (!F::kSigned)
-        sums[j] = _mm256_fmadd_ps(_mm256_load_ps(strip.minimums + k / kGroup * 8),
-                                  _mm256_broadcast_ss(columns[j].sums + (k0 + k) / kGroup), sums[j]);
+      if (F::kSigned) continue;
+      const float* sum = F::kHalves ? columns[j].half_sums + (k0 + k) / 16 : columns[j].factors + factor + 8;
+      sums[j] = _mm256_fmadd_ps(_mm256_load_ps(strip.minimums + k / kGroup * 8), _mm256_broadcast_ss(sum), sums[j]);
     }
   }
-  const __m256i mask = row_mask(tile.rows);
+  const __m256i mask = first_lanes(tile.rows);
   for (int j = 0; j < kColumns; ++j) {
     float* out = tile.out + j * tile.stride;
     if (tile.accumulate) sums[j] = _mm256_add_ps(sums[j], _mm256_maskload_ps(out, mask));
@@ -308,7 +324,7 @@ void multiply_many(const LinearQ8Call& call) {
       TileOut tile = {call.out + row, call.out_stride, call.row_end - row, call.accumulate || k0 > 0};
       for (int64_t j = 0; j < call.n_x; j += kTile, tile.out += kTile * call.out_stride) {
         Column columns[kTile];
-        for (int i = 0; i < kTile; ++i) columns[i] = column_of<F>(call, j + i < call.n_x ? j + i : call.n_x - 1);
+        for (int i = 0; i < kTile; ++i) columns[i] = column_of(call, j + i < call.n_x ? j + i : call.n_x - 1);
         switch (call.n_x - j) {
           case 1:
             multiply_tile<F, 1>(strip, n_k, columns, k0, tile);
@@ -339,8 +355,9 @@ void multiply(const LinearQ8Call& call) {
 void linear_q8_avx2(const Matrix& w, int64_t row_begin, int64_t row_end, const QuantizedRows& x, const int32_t* x_index,
                     int64_t n_x, float* out, int64_t out_stride, bool accumulate, void* scratch) {
   if (n_x <= 0 || row_begin >= row_end) return;
-  const LinearQ8Call call = {w.data,  w.k, w.row_bytes, row_begin,  row_end,    &x,
-                             x_index, n_x, out,         out_stride, accumulate, scratch};
+  const uint8_t* end = w.data + (w.n - 1) * w.row_bytes + w.k / w.type->block_elements * w.type->block_bytes;
+  const LinearQ8Call call = {w.data,  end, w.k, w.row_bytes, row_begin,  row_end, &x,
+                             x_index, n_x, out, out_stride,  accumulate, scratch};
   using quant::TypeId;
   switch (w.type->id) {
     case TypeId::Q4_K:

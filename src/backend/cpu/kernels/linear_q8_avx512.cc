@@ -14,18 +14,18 @@ namespace {
 constexpr int64_t kUnit = 256;
 constexpr int64_t kPrefetchBytes = 4096;  // how far ahead weights are asked for
 
-// One column of activations.
+// One column of activations. Factors: 16 to a unit.
 struct Column {
   const int8_t* codes;
-  const float* scales;
-  const float* sums;       // per group, or per half group for formats with kHalves
-  const int32_t* offsets;  // the same
+  const float* factors;
+  const float* half_sums;
+  const int32_t* offsets;  // per group, or per half group for formats with kHalves
 };
 
 template <class F>
 Column column_of(const LinearQ8Call& c, int64_t j) {
   const int64_t at = (c.x_index ? c.x_index[j] : j) * c.x->k_padded;
-  return {c.x->codes + at, c.x->scales + at / 32, F::kHalves ? c.x->half_sums + at / 16 : c.x->sums + at / 32,
+  return {c.x->codes + at, c.x->factors + at / 16, c.x->half_sums + at / 16,
           F::kHalves ? c.x->half_offsets + at / 16 : c.x->offsets + at / 32};
 }
 
@@ -40,33 +40,27 @@ __m512i factor_lanes(int chunk) {
   return _mm512_add_epi32(_mm512_set1_epi32(2 * chunk), halves<0, 1>());
 }
 
-// Products of the minimums (or offsets) with the activations' sums, added to sum.
+// A unit's factors times those of the activations: scales come back; products of the minimums (or offsets) with the
+// sums of the activations are added to sum.
 template <class F>
-__m512 add_minimums(__m512 factors, const float* sums, __m512 sum) {
-  if (F::kHalves)
-    return _mm512_fmadd_ps(_mm512_mul_ps(factors, _mm512_set1_ps(-F::kOffset)), _mm512_loadu_ps(sums), sum);
-  return _mm512_mask3_fmadd_ps(factors, _mm512_broadcast_f32x8(_mm256_loadu_ps(sums)), sum, 0xff00);
-}
-
-// Scales of a unit times those of the activations.
-template <class F>
-__m512 scale_factors(__m512 factors, const float* scales) {
-  const __m512 x = _mm512_castps256_ps512(_mm256_loadu_ps(scales));
-  if (F::kHalves)
-    return _mm512_mul_ps(factors,
-                         _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7), x));
-  return _mm512_mul_ps(factors, x);
+__m512 apply_factors(__m512 factors, const Column& x, int64_t k, __m512& sum) {
+  const __m512 of_x = _mm512_loadu_ps(x.factors + k / 16);
+  if (F::kHalves) {
+    const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    const __m512 minimums = _mm512_mul_ps(factors, _mm512_set1_ps(F::kOffset));
+    sum = _mm512_fmadd_ps(minimums, _mm512_loadu_ps(x.half_sums + k / 16), sum);
+    return _mm512_mul_ps(factors, _mm512_permutexvar_ps(twice, of_x));
+  }
+  const __m512 products = _mm512_mul_ps(factors, of_x);
+  sum = _mm512_mask_add_ps(sum, 0xff00, sum, products);
+  return products;
 }
 
 template <class F, int kColumns, int kChunks>
-__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Column* columns, int64_t k,
-                                                    __m512 (&sums)[kColumns][2]) {
-  const __m512 factors = F::factors(unit);
+__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, __m512 factors, const Column* columns,
+                                                    int64_t k, __m512 (&sums)[kColumns][2]) {
   __m512 scales[kColumns];
-  for (int j = 0; j < kColumns; ++j) {
-    scales[j] = scale_factors<F>(factors, columns[j].scales + k / 32);
-    sums[j][1] = add_minimums<F>(factors, columns[j].sums + k / (F::kHalves ? 16 : 32), sums[j][1]);
-  }
+  for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, columns[j], k, sums[j][1]);
 #pragma GCC unroll 4
   for (int c = 0; c < kChunks; ++c) {
     const __m512i codes = F::codes(unit, c);
@@ -80,14 +74,28 @@ __attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const C
   }
 }
 
-// The last blocks of a row that do not fill a unit, followed by zeros.
+// A unit of which only n_blocks blocks belong to the row. What follows them may be other rows, and counts as zero; past
+// the end of the weights nothing may be read, so there a copy stands in.
+template <class F>
+struct PartialUnit {
+  PartialUnit(const uint8_t* unit, int64_t n_blocks, const uint8_t* end) : data(unit) {
+    if (end - unit >= 8 * F::kBytes) return;
+    __builtin_memcpy(copy, unit, static_cast<size_t>(n_blocks * F::kBytes));
+    data = copy;
+  }
+  const uint8_t* data;
+  uint8_t copy[8 * F::kBytes];
+};
+
 template <class F, int kColumns>
-void add_rest(const uint8_t* unit, int64_t n_blocks, const Column* columns, int64_t k, __m512 (&sums)[kColumns][2]) {
-  uint8_t padded[8 * F::kBytes] = {};
-  __builtin_memcpy(padded, unit, static_cast<size_t>(n_blocks * F::kBytes));
-  if (n_blocks <= 2) return add_unit<F, kColumns, 1>(padded, columns, k, sums);
-  if (n_blocks <= 4) return add_unit<F, kColumns, 2>(padded, columns, k, sums);
-  add_unit<F, kColumns, 4>(padded, columns, k, sums);
+void add_rest(const uint8_t* unit, int64_t n_blocks, const uint8_t* end, const Column* columns, int64_t k,
+              __m512 (&sums)[kColumns][2]) {
+  const PartialUnit<F> part(unit, n_blocks, end);
+  const __mmask16 there = static_cast<__mmask16>(((1 << n_blocks) - 1) * 0x101);
+  const __m512 factors = _mm512_maskz_mov_ps(there, F::factors(part.data));
+  if (n_blocks <= 2) return add_unit<F, kColumns, 1>(part.data, factors, columns, k, sums);
+  if (n_blocks <= 4) return add_unit<F, kColumns, 2>(part.data, factors, columns, k, sums);
+  add_unit<F, kColumns, 4>(part.data, factors, columns, k, sums);
 }
 
 template <class F, int kColumns>
@@ -103,10 +111,10 @@ void multiply_rows(const LinearQ8Call& call, int64_t j0) {
     for (int64_t k = 0; k < k_whole; k += kUnit, unit += kUnitBytes) {
       for (int64_t b = 0; b < kUnitBytes; b += 64)
         _mm_prefetch(reinterpret_cast<const char*>(unit + b + kPrefetchBytes), _MM_HINT_T0);
-      add_unit<F, kColumns, 4>(unit, columns, k, sums);
+      add_unit<F, kColumns, 4>(unit, F::factors(unit), columns, k, sums);
     }
     if (F::kBlock == 32 && k_whole < call.k)
-      add_rest<F, kColumns>(unit, (call.k - k_whole) / 32, columns, k_whole, sums);
+      add_rest<F, kColumns>(unit, (call.k - k_whole) / 32, call.weights_end, columns, k_whole, sums);
     for (int j = 0; j < kColumns; ++j) {
       float* out = call.out + (j0 + j) * call.out_stride + r;
       const float sum = _mm512_reduce_add_ps(_mm512_add_ps(sums[j][0], sums[j][1]));
@@ -181,12 +189,12 @@ __attribute__((always_inline)) inline void transpose(__m512i (&v)[16]) {
   }
 }
 
-// 256 weights of 16 rows into the strip at weight k of the slice. units[i]: the rows' units.
+// 64 · n_chunks weights of 16 rows into the strip at weight k of the slice. units[i]: the rows' units.
 template <class F>
-void unpack_unit(const uint8_t* const (&units)[kStripRows], int64_t k, const Strip& strip) {
+void unpack_unit(const uint8_t* const (&units)[kStripRows], int n_chunks, int64_t k, const Strip& strip) {
   __m512i v[16];
 #pragma GCC unroll 1
-  for (int c = 0; c < 4; ++c) {
+  for (int c = 0; c < n_chunks; ++c) {
     for (int i = 0; i < 16; ++i) {
       v[i] = F::codes(units[i], c);
       if (!F::kMinimum && F::kOffset != 128) v[i] = _mm512_add_epi8(v[i], _mm512_set1_epi8(128 - F::kOffset));
@@ -215,18 +223,18 @@ void unpack_strip(const LinearQ8Call& call, int64_t row, int64_t k0, int64_t n_k
   }
   int64_t k = 0;
   for (; k + kUnit <= n_k; k += kUnit) {
-    unpack_unit<F>(units, k, strip);
+    unpack_unit<F>(units, 4, k, strip);
     for (auto& unit : units) unit += kUnitBytes;
   }
   if (F::kBlock == 256 || k == n_k) return;
-  uint8_t padded[kStripRows][8 * F::kBytes];
-  const int64_t bytes = (n_k - k) / F::kBlock * F::kBytes;
+  const int64_t n_blocks = (n_k - k) / F::kBlock;
+  uint8_t copies[kStripRows][8 * F::kBytes];
   for (int i = 0; i < kStripRows; ++i) {
-    __builtin_memset(padded[i], 0, sizeof padded[i]);
-    __builtin_memcpy(padded[i], units[i], static_cast<size_t>(bytes));
-    units[i] = padded[i];
+    if (call.weights_end - units[i] >= 8 * F::kBytes) continue;
+    __builtin_memcpy(copies[i], units[i], static_cast<size_t>(n_blocks * F::kBytes));
+    units[i] = copies[i];
   }
-  unpack_unit<F>(units, k, strip);
+  unpack_unit<F>(units, static_cast<int>(n_blocks + 1) / 2, k, strip);
 }
 
 // Where a tile's sums go: 16 · kStrips rows from `out` on, of which `rows` are there; kColumns columns.
@@ -260,14 +268,15 @@ void multiply_tile(const Strip* strips, int64_t n_k, const Column* columns, int6
         for (int s = 0; s < kStrips; ++s) products[s][j] = _mm512_dpbusd_epi32(products[s][j], w[s], x);
       }
     }
+    const int64_t factor = (k0 + k) / kUnit * 16 + (k0 + k) % kUnit / 32;
     for (int s = 0; s < kStrips; ++s) {
       const __m512 scale = _mm512_load_ps(strips[s].scales + k / kGroup * 16);
       for (int j = 0; j < kColumns; ++j) {
-        const __m512 both = _mm512_mul_ps(scale, _mm512_set1_ps(columns[j].scales[(k0 + k) / 32]));
+        const __m512 both = _mm512_mul_ps(scale, _mm512_set1_ps(columns[j].factors[factor]));
         sums[s][j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[s][j]), both, sums[s][j]);
         if (F::kMinimum)
           sums[s][j] = _mm512_fmadd_ps(_mm512_load_ps(strips[s].minimums + k / kGroup * 16),
-                                       _mm512_set1_ps(columns[j].sums[(k0 + k) / 32]), sums[s][j]);
+                                       _mm512_set1_ps(columns[j].factors[factor + 8]), sums[s][j]);
       }
     }
   }
@@ -345,8 +354,9 @@ void linear_q8_avx512(const Matrix& w, int64_t row_begin, int64_t row_end, const
                       const int32_t* x_index, int64_t n_x, float* out, int64_t out_stride, bool accumulate,
                       void* scratch) {
   if (n_x <= 0 || row_begin >= row_end) return;
-  const LinearQ8Call call = {w.data,  w.k, w.row_bytes, row_begin,  row_end,    &x,
-                             x_index, n_x, out,         out_stride, accumulate, scratch};
+  const uint8_t* end = w.data + (w.n - 1) * w.row_bytes + w.k / w.type->block_elements * w.type->block_bytes;
+  const LinearQ8Call call = {w.data,  end, w.k, w.row_bytes, row_begin,  row_end, &x,
+                             x_index, n_x, out, out_stride,  accumulate, scratch};
   using quant::TypeId;
   switch (w.type->id) {
     case TypeId::Q4_K:

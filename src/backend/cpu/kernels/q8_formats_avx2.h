@@ -1,6 +1,6 @@
 // Weight formats for the integer kernels of the AVX2 level: codes of one group of 32 weights as bytes in order, and the
-// factors of a unit of 256 weights. weight = scale · code + minimum, where formats with an offset have
-// minimum = −offset · scale. Formats of 32-element blocks make a unit of eight blocks.
+// factors of a unit of 256 weights. weight = scale · code − minimum, where formats with an offset have
+// minimum = offset · scale. Formats of 32-element blocks make a unit of eight blocks.
 // Internal to that level's files (everything is local to them).
 #pragma once
 
@@ -45,7 +45,7 @@ inline Factors k_factors(const uint8_t* block) {
     return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(v))));
   };
   const __m256 d = _mm256_set1_ps(_cvtsh_ss(load_u16(block)));
-  const __m256 minimum = _mm256_set1_ps(-_cvtsh_ss(load_u16(block + 2)));
+  const __m256 minimum = _mm256_set1_ps(_cvtsh_ss(load_u16(block + 2)));
   Factors f = {};
   f.scales[0] = _mm256_mul_ps(d, widen(scales));
   f.minimums[0] = _mm256_mul_ps(minimum, widen(minimums));
@@ -66,7 +66,7 @@ template <int kBytes, int kOffset>
 inline Factors offset_factors(const uint8_t* unit) {
   Factors f = {};
   f.scales[0] = block_halves<kBytes>(unit, 0);
-  f.minimums[0] = _mm256_mul_ps(f.scales[0], _mm256_set1_ps(-kOffset));
+  f.minimums[0] = _mm256_mul_ps(f.scales[0], _mm256_set1_ps(kOffset));
   return f;
 }
 
@@ -74,7 +74,7 @@ template <int kBytes>
 inline Factors pair_factors(const uint8_t* unit) {
   Factors f = {};
   f.scales[0] = block_halves<kBytes>(unit, 0);
-  f.minimums[0] = block_halves<kBytes>(unit, 2);
+  f.minimums[0] = _mm256_xor_ps(block_halves<kBytes>(unit, 2), _mm256_set1_ps(-0.0f));
   return f;
 }
 
@@ -125,7 +125,7 @@ struct Q6K {
     for (int h = 0; h < 2; ++h) {
       const __m128i scales = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(unit + 192 + 8 * h));
       f.scales[h] = _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(scales)));
-      f.minimums[h] = _mm256_mul_ps(f.scales[h], _mm256_set1_ps(-32));
+      f.minimums[h] = _mm256_mul_ps(f.scales[h], _mm256_set1_ps(32));
     }
     return f;
   }

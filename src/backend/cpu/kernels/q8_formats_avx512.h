@@ -1,6 +1,6 @@
 // Weight formats for the integer kernels of the AVX-512 level: codes of 64 consecutive weights as unsigned bytes in
-// order, and the factors of a unit of 256 weights. weight = scale · code + minimum (a minimum per group), or
-// scale · (code − kOffset). Formats of 32-element blocks make a unit of eight blocks.
+// order, and the factors of a unit of 256 weights. weight = scale · code − minimum (a minimum per group), or
+// scale · (code − kOffset), where minimum = kOffset · scale. Formats of 32-element blocks make a unit of eight blocks.
 // Internal to that level's files (everything is local to them).
 #pragma once
 
@@ -54,8 +54,7 @@ inline __m512 k_factors(const uint8_t* block) {
   const __m128i bytes = _mm_set_epi64x(static_cast<int64_t>(minimums), static_cast<int64_t>(scales));
   const __m128 d = _mm_cvtph_ps(_mm_cvtsi32_si128(static_cast<int>(load_u32(block))));
   const __m512 pair = _mm512_permutexvar_ps(halves<0, 1>(), _mm512_castps128_ps512(d));
-  const __m512 sign = _mm512_castsi512_ps(halves<0, INT32_MIN>());
-  return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)), _mm512_xor_ps(pair, sign));
+  return _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(bytes)), pair);
 }
 
 // Halves at `offset` of eight blocks.
@@ -73,7 +72,13 @@ inline __m512 join(__m256 low, __m256 high) { return _mm512_insertf32x8(_mm512_c
 template <int kBytes, int kOffset>
 inline __m512 offset_factors(const uint8_t* unit) {
   const __m256 d = block_halves<kBytes>(unit, 0);
-  return join(d, _mm256_mul_ps(d, _mm256_set1_ps(-kOffset)));
+  return join(d, _mm256_mul_ps(d, _mm256_set1_ps(kOffset)));
+}
+
+// Scale and value of code 0 at the front of each block.
+template <int kBytes>
+inline __m512 pair_factors(const uint8_t* unit) {
+  return join(block_halves<kBytes>(unit, 0), _mm256_xor_ps(block_halves<kBytes>(unit, 2), _mm256_set1_ps(-0.0f)));
 }
 
 // Nibbles of the two blocks of a chunk: 16 bytes each, low nibbles first.
@@ -151,9 +156,7 @@ struct Q40 {
 struct Q41 {
   static constexpr int kBlock = 32, kBytes = 20, kOffset = 0;
   static constexpr bool kHalves = false, kMinimum = true;
-  static __m512 factors(const uint8_t* unit) {
-    return join(block_halves<kBytes>(unit, 0), block_halves<kBytes>(unit, 2));
-  }
+  static __m512 factors(const uint8_t* unit) { return pair_factors<kBytes>(unit); }
   static __m512i codes(const uint8_t* unit, int chunk) { return block_nibbles<kBytes>(unit, chunk, 4); }
 };
 
@@ -169,9 +172,7 @@ struct Q50 {
 struct Q51 {
   static constexpr int kBlock = 32, kBytes = 24, kOffset = 0;
   static constexpr bool kHalves = false, kMinimum = true;
-  static __m512 factors(const uint8_t* unit) {
-    return join(block_halves<kBytes>(unit, 0), block_halves<kBytes>(unit, 2));
-  }
+  static __m512 factors(const uint8_t* unit) { return pair_factors<kBytes>(unit); }
   static __m512i codes(const uint8_t* unit, int chunk) {
     return add_fifth_bits<kBytes>(block_nibbles<kBytes>(unit, chunk, 8), unit, chunk, 4);
   }

@@ -56,18 +56,20 @@ void quantize_group(const float* from, const QuantizedRows& out, int64_t at) {
   }
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.codes + at * 32), codes);
   const HalfSums sum = sums_of(codes);
-  out.scales[at] = scale;
-  out.sums[at] = scale * static_cast<float>(sum.low + sum.high);
+  float* factors = out.factors + at / 8 * 16 + at % 8;
+  factors[0] = scale;
+  factors[8] = -scale * static_cast<float>(sum.low + sum.high);
   out.offsets[at] = -128 * (sum.low + sum.high);
-  out.half_sums[2 * at] = scale * static_cast<float>(sum.low);
-  out.half_sums[2 * at + 1] = scale * static_cast<float>(sum.high);
+  out.half_sums[2 * at] = -scale * static_cast<float>(sum.low);
+  out.half_sums[2 * at + 1] = -scale * static_cast<float>(sum.high);
   out.half_offsets[2 * at] = -128 * sum.low;
   out.half_offsets[2 * at + 1] = -128 * sum.high;
 }
 
 void zero_group(const QuantizedRows& out, int64_t at) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(out.codes + at * 32), _mm256_setzero_si256());
-  out.scales[at] = out.sums[at] = out.half_sums[2 * at] = out.half_sums[2 * at + 1] = 0;
+  float* factors = out.factors + at / 8 * 16 + at % 8;
+  factors[0] = factors[8] = out.half_sums[2 * at] = out.half_sums[2 * at + 1] = 0;
   out.offsets[at] = out.half_offsets[2 * at] = out.half_offsets[2 * at + 1] = 0;
 }
 
