@@ -113,8 +113,9 @@ const TensorInfo* File::find(std::string_view name) const {
   return found == index_.end() ? nullptr : &tensors_[found->second];
 }
 
-void File::release(const TensorInfo& tensor) const {
-  if (!mappings_.empty()) mappings_[static_cast<size_t>(tensor.shard)]->release(tensor.offset, tensor.bytes);
+void File::release(const TensorInfo& tensor, uint64_t begin, uint64_t end) const {
+  if (mappings_.empty()) return;  // parsed from memory
+  mappings_[static_cast<size_t>(tensor.shard)]->release(tensor.offset + begin, end - begin);
 }
 
 uint64_t File::hash() const { return directory_hash_; }

@@ -103,8 +103,9 @@ class File {
   std::span<const TensorInfo> tensors() const { return tensors_; }
   const TensorInfo* find(std::string_view name) const;   // null when absent; valid while this File lives
   uint64_t total_bytes() const { return total_bytes_; }  // of all shards
-  // The tensor's data is not needed soon: its pages may leave memory (they come back from the file when read again).
-  void release(const TensorInfo& tensor) const;
+  // The tensor's bytes begin..end are not needed soon: their pages may leave memory (they come back from the file when
+  // read again).
+  void release(const TensorInfo& tensor, uint64_t begin, uint64_t end) const;
   uint64_t hash() const;  // of header, metadata and tensor directory
 
   class Mapping;  // a read-only mapped file, shared by copies of File
