@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -53,7 +54,7 @@ struct PreInfo {
 };
 
 // Every known id. find_pre("") is the entry of files without the key; unknown → null.
-const std::vector<PreInfo>& pre_infos();
+std::span<const PreInfo> pre_infos();
 const PreInfo* find_pre(std::string_view id);
 
 // A hand-written pass: appends to `ends` the end of each piece of `text` (valid UTF-8) plus `base`.
