@@ -138,7 +138,7 @@ class Attend : public FloatKernelTest {
       ASSERT_EQ(first_difference(found.data(), e.out, e.bound), "");
     }
   }
-  // Each query alone gives the same bits as all of them together.
+  // A query alone gives the same bits as all of them together (every third one, starting elsewhere each time).
   template <typename T>
   void alone() {
     uint64_t seed = 7;
@@ -147,7 +147,7 @@ class Attend : public FloatKernelTest {
       const int d = c.head_dim;
       const std::vector<float> q = random_floats(seed + 3, int64_t(c.positions.size()) * d, 4);
       const std::vector<float> together = run(kernels(), cache, c, q, 0.3f);
-      for (size_t j = 0; j < c.positions.size(); ++j) {
+      for (size_t j = seed / 10 % 3; j < c.positions.size(); j += 3) {
         const std::vector<float> one(&q[j * d], &q[j * d] + d);
         const std::vector<float> found = run(kernels(), cache, {c.n_tokens, d, c.window, {c.positions[j]}}, one, 0.3f);
         ASSERT_TRUE(same_bits(found.data(), &together[j * d], d))

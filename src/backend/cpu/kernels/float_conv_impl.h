@@ -34,54 +34,92 @@ void conv_save(const ConvInput& in, int last, int c_begin, int c_end, float* out
   }
 }
 
-constexpr int kConvChannels = 64;  // channels whose weights are held transposed at a time
-constexpr int kConvTaps = 16;      // taps held at a time; convolutions with more read their weights strided
+constexpr int kConvChannels = 256;  // channels per block: their weights are held transposed
+constexpr int kConvTaps = 8;        // the most taps that are held; convolutions with more go one channel at a time
 
-// Taps of channels [c, c + n), transposed: tap k at out[k · kConvChannels].
-inline void conv_weights(const float* w, int taps, int c, int n, float* out) {
-  for (int k = 0; k < taps; ++k)
-    for (int i = 0; i < n; ++i) out[k * kConvChannels + i] = w[int64_t(c + i) * taps + k];
+// Weights of tap k and channels [c, c + n); the lanes past n are zero.
+[[gnu::always_inline]] inline F conv_weights(const float* w, int taps, int k, int c, int n) {
+  const float* first = w + int64_t(c) * taps + k;
+  if (n == kLanes) return gather(first, taps);
+  float lanes[kLanes] = {};
+  for (int i = 0; i < n; ++i) lanes[i] = first[int64_t(i) * taps];
+  return load(lanes);
+}
+
+// The inputs of one token's taps: rows of channels, each times its factor row where there is one.
+struct ConvRows {
+  const float* x[kConvTaps];
+  const float* factor[kConvTaps];
+};
+template <bool kGated>
+ConvRows conv_rows(const ConvInput& in, int t) {
+  ConvRows rows = {};
+  for (int k = 0; k < in.taps; ++k) {
+    const int s = t - (in.taps - 1) + k;
+    rows.x[k] = s < 0 ? in.state + int64_t(in.taps - 1 + s) * in.channels : in.x + s * in.x_stride;
+    rows.factor[k] = kGated && s >= 0 ? rows.x[k] + 2 * int64_t(in.channels) : nullptr;
+  }
+  return rows;
+}
+
+// Lanes [c, c + n) of one token's sum; held: tap k of these lanes at held[k · kConvChannels].
+template <bool kGated>
+[[gnu::always_inline]] inline F conv_sum(const ConvRows& rows, int taps, const float* held, int c, int n) {
+  auto at = [c, n](const float* p) { return n == kLanes ? load(p + c) : load(p + c, n); };
+  F total = zero();
+  for (int k = 0; k < taps; ++k) {
+    F x = at(rows.x[k]);
+    if (kGated && rows.factor[k] != nullptr) x = x * at(rows.factor[k]);
+    total = fma(load(held + k * kConvChannels), x, total);
+  }
+  return total;
 }
 
 template <bool kGated>
-void conv_block(const ConvInput& in, const float* w, int c, int n, int n_tokens, float* out, int64_t out_stride) {
-  float local[kConvTaps * kConvChannels];
-  const int n_local = in.taps <= kConvTaps ? in.taps : 0;
-  if (n_local > 0) conv_weights(w, in.taps, c, n, local);
-  for (int t = 0; t < n_tokens; ++t)
-    for (int i = 0; i < n; i += kLanes) {
-      const int width = n - i < kLanes ? n - i : kLanes;
-      F total = zero();
-      for (int k = 0; k < in.taps; ++k) {
-        float strided[kLanes];
-        const float* taps = local + k * kConvChannels + i;
-        if (n_local == 0) {
-          for (int lane = 0; lane < width; ++lane) strided[lane] = w[int64_t(c + i + lane) * in.taps + k];
-          taps = strided;
-        }
-        const F factor = width == kLanes ? load(taps) : load(taps, width);
-        total = fma(factor, conv_input<kGated>(in, t - (in.taps - 1) + k, c + i, width), total);
-      }
-      float* to = out + t * out_stride + c + i;
-      if constexpr (kGated) {
-        const float* gate = in.x + t * in.x_stride + in.channels + c + i;
-        total = total * (width == kLanes ? load(gate) : load(gate, width));
-      } else {
-        total = silu_lanes(total);
-      }
-      if (width == kLanes)
-        store(to, total);
-      else
-        store(to, total, width);
+void conv_block(const ConvInput& in, const float* w, int begin, int end, int n_tokens, float* out, int64_t out_stride) {
+  float held[kConvTaps * kConvChannels];
+  for (int k = 0; k < in.taps; ++k)
+    for (int c = begin; c < end; c += kLanes)
+      store(held + k * kConvChannels + (c - begin),
+            conv_weights(w, in.taps, k, c, end - c < kLanes ? end - c : kLanes));
+  for (int t = 0; t < n_tokens; ++t) {
+    const ConvRows rows = conv_rows<kGated>(in, t);
+    const float* gate = kGated ? in.x + t * in.x_stride + in.channels + begin : nullptr;
+    float* to = out + t * out_stride + begin;
+    int c = begin;
+    for (; c + kLanes <= end; c += kLanes) {
+      const F total = conv_sum<kGated>(rows, in.taps, held + (c - begin), c, kLanes);
+      store(to + (c - begin), kGated ? total * load(gate + (c - begin)) : silu_lanes(total));
     }
+    if (const int n = end - c; n > 0) {
+      const F total = conv_sum<kGated>(rows, in.taps, held + (c - begin), c, n);
+      store(to + (c - begin), kGated ? total * load(gate + (c - begin), n) : silu_lanes(total), n);
+    }
+  }
+}
+
+// One channel, any number of taps.
+template <bool kGated>
+void conv_channel(const ConvInput& in, const float* w, int c, int n_tokens, float* out, int64_t out_stride) {
+  for (int t = 0; t < n_tokens; ++t) {
+    F total = zero();
+    for (int k = 0; k < in.taps; ++k)
+      total = fma(set(w[int64_t(c) * in.taps + k]), conv_input<kGated>(in, t - (in.taps - 1) + k, c, 1), total);
+    const F gate = kGated ? set(in.x[t * in.x_stride + in.channels + c]) : zero();
+    store(out + t * out_stride + c, kGated ? total * gate : silu_lanes(total), 1);
+  }
 }
 
 template <bool kGated>
 void conv(const float* x, int64_t x_stride, const float* w, int taps, int channels, int c_begin, int c_end,
           int n_tokens, float* state, float* const* checkpoint, float* out, int64_t out_stride) {
   const ConvInput in = {x, x_stride, state, taps, channels};
-  for (int c = c_begin; c < c_end; c += kConvChannels)
-    conv_block<kGated>(in, w, c, c_end - c < kConvChannels ? c_end - c : kConvChannels, n_tokens, out, out_stride);
+  if (taps <= kConvTaps) {
+    for (int c = c_begin; c < c_end; c += kConvChannels)
+      conv_block<kGated>(in, w, c, c_end - c < kConvChannels ? c_end : c + kConvChannels, n_tokens, out, out_stride);
+  } else {
+    for (int c = c_begin; c < c_end; ++c) conv_channel<kGated>(in, w, c, n_tokens, out, out_stride);
+  }
   for (int t = 0; checkpoint != nullptr && t < n_tokens; ++t)
     if (checkpoint[t] != nullptr) conv_save<kGated>(in, t, c_begin, c_end, checkpoint[t]);
   if (n_tokens > 0) conv_save<kGated>(in, n_tokens - 1, c_begin, c_end, state);

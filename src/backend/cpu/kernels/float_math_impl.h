@@ -102,19 +102,31 @@ void softmax(float* x, int n) {
   map(n, x, [=](auto at) { return at(x) * factor; });
 }
 
-void rope_interleaved(const float* __restrict cos, const float* __restrict sin, int dim, float* __restrict head) {
-  for (int p = 0; p < dim / 2; ++p) {
-    const float x = head[2 * p], y = head[2 * p + 1];
-    head[2 * p] = x * cos[p] - y * sin[p];
-    head[2 * p + 1] = x * sin[p] + y * cos[p];
+// The whole vectors first, then pair by pair (with the same roundings: no fused multiply-add).
+void rope_interleaved(const float* cos, const float* sin, int dim, float* head) {
+  int i = 0;
+  for (; i + kLanes <= dim; i += kLanes) {
+    const F x = load(head + i);
+    store(head + i, subtract_add(x * load_twice(cos + i / 2), swap_pairs(x) * load_twice(sin + i / 2)));
+  }
+  for (; i < dim; i += 2) {
+    const float x = head[i], y = head[i + 1], c = cos[i / 2], s = sin[i / 2];
+    head[i] = x * c - y * s;
+    head[i + 1] = y * c + x * s;
   }
 }
-void rope_half_split(const float* __restrict cos, const float* __restrict sin, int dim, float* __restrict head) {
-  const int half = dim / 2;
-  for (int p = 0; p < half; ++p) {
-    const float x = head[p], y = head[p + half];
-    head[p] = x * cos[p] - y * sin[p];
-    head[p + half] = x * sin[p] + y * cos[p];
+void rope_half_split(const float* cos, const float* sin, int dim, float* head) {
+  float* second = head + dim / 2;
+  int p = 0;
+  for (; p + kLanes <= dim / 2; p += kLanes) {
+    const F x = load(head + p), y = load(second + p), c = load(cos + p), s = load(sin + p);
+    store(head + p, x * c - y * s);
+    store(second + p, y * c + x * s);
+  }
+  for (; p < dim / 2; ++p) {
+    const float x = head[p], y = second[p], c = cos[p], s = sin[p];
+    head[p] = x * c - y * s;
+    second[p] = y * c + x * s;
   }
 }
 

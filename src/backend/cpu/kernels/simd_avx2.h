@@ -42,6 +42,9 @@ constexpr int kNarrowQueries = 4;
 [[gnu::always_inline]] inline void store(Half* p, F x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
+[[gnu::always_inline]] inline F gather(const float* p, int stride) {
+  return _mm256_i32gather_ps(p, _mm256_mullo_epi32(lane_index(), _mm256_set1_epi32(stride)), 4);
+}
 
 [[gnu::always_inline]] inline F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
 [[gnu::always_inline]] inline F larger(F a, F b) { return _mm256_max_ps(a, b); }
@@ -63,9 +66,18 @@ constexpr int kNarrowQueries = 4;
   return _mm256_blendv_ps(other, x, _mm256_castsi256_ps(_mm256_andnot_si256(outside, first_lanes(end))));
 }
 
+[[gnu::always_inline]] inline F load_twice(const float* p) {
+  const __m256 both = _mm256_broadcast_ps(reinterpret_cast<const __m128*>(p));
+  return _mm256_permutevar_ps(both, _mm256_set_epi32(3, 3, 2, 2, 1, 1, 0, 0));
+}
+[[gnu::always_inline]] inline F swap_pairs(F x) { return _mm256_permute_ps(x, 0xB1); }
+[[gnu::always_inline]] inline F subtract_add(F a, F b) { return _mm256_addsub_ps(a, b); }
+
 [[gnu::always_inline]] inline __m128 fold_add(F x) { return _mm256_castps256_ps128(x) + _mm256_extractf128_ps(x, 1); }
 [[gnu::always_inline]] inline F4 sum_each(F a, F b, F c, F d) {
-  return _mm_hadd_ps(_mm_hadd_ps(fold_add(a), fold_add(b)), _mm_hadd_ps(fold_add(c), fold_add(d)));
+  const __m256d ab = _mm256_castps_pd(_mm256_unpacklo_ps(a, b) + _mm256_unpackhi_ps(a, b));
+  const __m256d cd = _mm256_castps_pd(_mm256_unpacklo_ps(c, d) + _mm256_unpackhi_ps(c, d));
+  return fold_add(_mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd)) + _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd)));
 }
 [[gnu::always_inline]] inline float sum(F x) {
   const __m128 pairs = _mm_hadd_ps(fold_add(x), fold_add(x));

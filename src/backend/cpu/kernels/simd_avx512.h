@@ -51,6 +51,12 @@ constexpr int kNarrowQueries = 4;
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+// p[0], p[stride], p[2 · stride], …
+[[gnu::always_inline]] inline F gather(const float* p, int stride) {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  return _mm512_i32gather_ps(_mm512_mullo_epi32(lane, _mm512_set1_epi32(stride)), p, 4);
+}
+
 // a · b + c, rounded once (simd_generic.h: twice).
 [[gnu::always_inline]] inline F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
 // b where a is NaN or b is.
@@ -68,13 +74,25 @@ constexpr int kNarrowQueries = 4;
   return _mm512_mask_mov_ps(other, _mm512_mask_cmpge_epi32_mask(below, lane, _mm512_set1_epi32(begin)), x);
 }
 
+// x[0] x[0] x[1] x[1] …, from kLanes / 2 floats.
+[[gnu::always_inline]] inline F load_twice(const float* p) {
+  const __m512i twice = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+  return _mm512_permutexvar_ps(twice, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+}
+// x[1] x[0] x[3] x[2] …
+[[gnu::always_inline]] inline F swap_pairs(F x) { return _mm512_permute_ps(x, 0xB1); }
+// a[0] − b[0], a[1] + b[1], a[2] − b[2], …
+[[gnu::always_inline]] inline F subtract_add(F a, F b) { return _mm512_mask_sub_ps(a + b, 0x5555, a, b); }
+
 [[gnu::always_inline]] inline __m128 fold_add(F x) {
   const __m256 half = _mm512_castps512_ps256(x) + _mm512_extractf32x8_ps(x, 1);
   return _mm256_castps256_ps128(half) + _mm256_extractf128_ps(half, 1);
 }
 // Sums of the lanes of four vectors; the order of additions is the same for each.
 [[gnu::always_inline]] inline F4 sum_each(F a, F b, F c, F d) {
-  return _mm_hadd_ps(_mm_hadd_ps(fold_add(a), fold_add(b)), _mm_hadd_ps(fold_add(c), fold_add(d)));
+  const __m512d ab = _mm512_castps_pd(_mm512_unpacklo_ps(a, b) + _mm512_unpackhi_ps(a, b));
+  const __m512d cd = _mm512_castps_pd(_mm512_unpacklo_ps(c, d) + _mm512_unpackhi_ps(c, d));
+  return fold_add(_mm512_castpd_ps(_mm512_unpacklo_pd(ab, cd)) + _mm512_castpd_ps(_mm512_unpackhi_pd(ab, cd)));
 }
 [[gnu::always_inline]] inline float sum(F x) {
   const __m128 pairs = _mm_hadd_ps(fold_add(x), fold_add(x));

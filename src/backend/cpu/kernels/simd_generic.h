@@ -50,6 +50,9 @@ inline void store(float* p, F x, int n) {
 inline void store(Half* p, F x) {
   for (int i = 0; i < kLanes; ++i) p[i].bits = quant::float_to_half(x[i]);
 }
+inline F gather(const float* p, int stride) {
+  return F{p[0], p[stride], p[2 * int64_t(stride)], p[3 * int64_t(stride)]};
+}
 
 inline F fma(F a, F b, F c) { return a * b + c; }
 inline F larger(F a, F b) { return a > b ? a : b; }
@@ -69,6 +72,10 @@ inline F keep_lanes(F x, int begin, int end, F other) {
   const Int4 inside = (lane >= begin) & (lane < end);
   return inside ? x : other;
 }
+
+inline F load_twice(const float* p) { return F{p[0], p[0], p[1], p[1]}; }
+inline F swap_pairs(F x) { return F{x[1], x[0], x[3], x[2]}; }
+inline F subtract_add(F a, F b) { return F{a[0] - b[0], a[1] + b[1], a[2] - b[2], a[3] + b[3]}; }
 
 inline float sum(F x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 inline F4 sum_each(F a, F b, F c, F d) { return F4{sum(a), sum(b), sum(c), sum(d)}; }
