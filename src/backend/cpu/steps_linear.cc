@@ -55,10 +55,10 @@ int covers_q8(const PlanContext& c, int i) {
 
 class LinearStep : public Step {
  public:
-  LinearStep(const PlanContext& c, Activations in, int first, int end) : in_(std::move(in)), kernels_(c.linear) {
+  LinearStep(const PlanContext& c, Activations in, int first, int end, bool q8) : in_(std::move(in)), kernels_(c.linear) {
     for (int i = first; i < end; ++i) {
       const ops::Linear& o = *c.op<ops::Linear>(i);
-      Product p{matrix_of(c.weight(o.w)), is_quantized(c, o), o.accumulate, c.value(o.out), {}};
+      Product p{matrix_of(c.weight(o.w)), q8 && is_quantized(c, o), o.accumulate, c.value(o.out), {}};
       if (o.bias) {
         p.bias.resize(p.w.n);
         const ops::WeightView& bias = c.weight(o.bias);
@@ -106,33 +106,36 @@ class LinearStep : public Step {
   std::vector<Product> products_;
 };
 
+// With kQ8 the products that can round their rows to 8 bit do; without it none does.
+template <bool kQ8>
 bool any_quantized(const PlanContext& c, int first, int end) {
-  for (int i = first; i < end; ++i)
+  for (int i = first; kQ8 && i < end; ++i)
     if (is_quantized(c, *c.op<ops::Linear>(i))) return true;
   return false;
 }
 
+template <bool kQ8>
 std::unique_ptr<Step> bind_linears(const PlanContext& c, int i, int n) {
-  return std::make_unique<LinearStep>(c, Activations(c, c.op<ops::Linear>(i)->x, any_quantized(c, i, i + n)), i, i + n);
+  return std::make_unique<LinearStep>(c, Activations(c, c.op<ops::Linear>(i)->x, any_quantized<kQ8>(c, i, i + n)), i, i + n, kQ8);
 }
+template <bool kQ8>
 std::unique_ptr<Step> bind_norm_linears(const PlanContext& c, int i, int n) {
-  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::RmsNorm>(i), any_quantized(c, i + 1, i + n)), i + 1,
-                                      i + n);
+  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::RmsNorm>(i), any_quantized<kQ8>(c, i + 1, i + n)), i + 1, i + n, kQ8);
 }
+template <bool kQ8>
 std::unique_ptr<Step> bind_act_linear(const PlanContext& c, int i, int n) {
-  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::Swiglu>(i), any_quantized(c, i + 1, i + n)), i + 1,
-                                      i + n);
+  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::Swiglu>(i), any_quantized<kQ8>(c, i + 1, i + n)), i + 1, i + n, kQ8);
 }
 
 }  // namespace
 
 std::vector<Kernel> linear_kernels_table() {
-  return {{"norm_linears_q8", false, covers_q8<covers_norm_linears>, bind_norm_linears},
-          {"act_linears_q8", false, covers_q8<covers_act_linear>, bind_act_linear},
-          {"linears_q8", false, covers_q8<covers_linears>, bind_linears},
-          {"norm_linears_f32", true, covers_norm_linears, bind_norm_linears},
-          {"act_linears_f32", true, covers_act_linear, bind_act_linear},
-          {"linears_f32", true, covers_linears, bind_linears}};
+  return {{"norm_linears_q8", false, covers_q8<covers_norm_linears>, bind_norm_linears<true>},
+          {"act_linears_q8", false, covers_q8<covers_act_linear>, bind_act_linear<true>},
+          {"linears_q8", false, covers_q8<covers_linears>, bind_linears<true>},
+          {"norm_linears_f32", true, covers_norm_linears, bind_norm_linears<false>},
+          {"act_linears_f32", true, covers_act_linear, bind_act_linear<false>},
+          {"linears_f32", true, covers_linears, bind_linears<false>}};
 }
 
 }  // namespace tally::cpu
