@@ -4,6 +4,7 @@ namespace tally::cli {
 
 // One line per command: declaration here, definition in <command>.cc.
 void add_logits(CLI::App& app);
+void add_perplexity(CLI::App& app);
 void add_pull(CLI::App& app);
 void add_ls(CLI::App& app);
 void add_rm(CLI::App& app);
@@ -21,6 +22,7 @@ int& exit_status() {
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
   add_logits(app);
+  add_perplexity(app);
   add_pull(app);
   add_ls(app);
   add_rm(app);
