@@ -60,25 +60,41 @@ __m256 group_factor(const float* products, int group) {
   return _mm256_permutevar_ps(pair, _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-template <class F, int kColumns, int kGroups>
-__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Factors& factors, const Column* columns,
-                                                    int64_t k, __m256 (&sums)[kColumns][2]) {
-  alignas(32) float products[kColumns][16];
+// One column's scale products of a unit.
+struct alignas(32) ScaleProducts {
+  float of_group[16];
+};
+
+template <class F, int kColumns>
+__attribute__((always_inline)) inline void apply_factors(const Factors& f, const Column* columns, int64_t k,
+                                                         ScaleProducts* products, __m256 (&sums)[kColumns][2]) {
   for (int j = 0; j < kColumns; ++j) {
-    scale_products<F>(factors, columns[j].factors + k / 16, products[j]);
+    scale_products<F>(f, columns[j].factors + k / 16, products[j].of_group);
     if (F::kSigned) continue;
     const float* x = F::kHalves ? columns[j].half_sums + k / 16 : columns[j].factors + k / 16 + 8;
-    sums[j][0] = _mm256_fmadd_ps(factors.minimums[0], _mm256_loadu_ps(x), sums[j][0]);
-    if (F::kHalves) sums[j][1] = _mm256_fmadd_ps(factors.minimums[1], _mm256_loadu_ps(x + 8), sums[j][1]);
+    sums[j][0] = _mm256_fmadd_ps(f.minimums[0], _mm256_loadu_ps(x), sums[j][0]);
+    if (F::kHalves) sums[j][1] = _mm256_fmadd_ps(f.minimums[1], _mm256_loadu_ps(x + 8), sums[j][1]);
   }
+}
+
+// Products of 32 weights, added to sums[j][part].
+template <class F, int kColumns>
+__attribute__((always_inline)) inline void add_group(__m256i codes, int g, int part, const Column* columns, int64_t k,
+                                                     const ScaleProducts* products, __m256 (&sums)[kColumns][2]) {
+  for (int j = 0; j < kColumns; ++j) {
+    const __m256i sum = widen_pairs(pair_products<F>(codes, load_32(columns[j].codes + k + 32 * g)));
+    const __m256 factor = group_factor<F>(products[j].of_group, g);
+    sums[j][part] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), factor, sums[j][part]);
+  }
+}
+
+template <class F, int kColumns>
+__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Column* columns, int64_t k,
+                                                    __m256 (&sums)[kColumns][2]) {
+  ScaleProducts products[kColumns];
+  apply_factors<F, kColumns>(F::factors(unit), columns, k, products, sums);
 #pragma GCC unroll 8
-  for (int g = 0; g < kGroups; ++g) {
-    const __m256i codes = F::codes(unit, g);
-    for (int j = 0; j < kColumns; ++j) {
-      const __m256i sum = widen_pairs(pair_products<F>(codes, load_32(columns[j].codes + k + 32 * g)));
-      sums[j][g % 2] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), group_factor<F>(products[j], g), sums[j][g % 2]);
-    }
-  }
+  for (int g = 0; g < 8; ++g) add_group<F, kColumns>(F::codes(unit, g), g, g % 2, columns, k, products, sums);
 }
 
 // A unit of which only n_blocks blocks belong to the row. What follows them may be other rows, and counts as zero; past
@@ -100,16 +116,16 @@ __m256i first_lanes(int64_t n) {
 }
 
 template <class F, int kColumns>
-void add_rest(const uint8_t* unit, int64_t n_blocks, const uint8_t* end, const Column* columns, int64_t k,
-              __m256 (&sums)[kColumns][2]) {
+__attribute__((always_inline)) inline void add_rest(const uint8_t* unit, int64_t n_blocks, const uint8_t* end,
+                                                    const Column* columns, int64_t k, __m256 (&sums)[kColumns][2]) {
   const PartialUnit<F> part(unit, n_blocks, end);
-  Factors factors = F::factors(part.data);
   const __m256 there = _mm256_castsi256_ps(first_lanes(n_blocks));
+  Factors factors = F::factors(part.data);
   factors.scales[0] = _mm256_and_ps(factors.scales[0], there);
   factors.minimums[0] = _mm256_and_ps(factors.minimums[0], there);
-  if (n_blocks <= 2) return add_unit<F, kColumns, 2>(part.data, factors, columns, k, sums);
-  if (n_blocks <= 4) return add_unit<F, kColumns, 4>(part.data, factors, columns, k, sums);
-  add_unit<F, kColumns, 8>(part.data, factors, columns, k, sums);
+  ScaleProducts products[kColumns];
+  apply_factors<F, kColumns>(factors, columns, k, products, sums);
+  for (int g = 0; g < n_blocks; ++g) add_group<F, kColumns>(F::codes(part.data, g), g, 0, columns, k, products, sums);
 }
 
 float sum_of(__m256 v) {
@@ -128,7 +144,7 @@ void multiply_row(const LinearQ8Call& call, int64_t r, int64_t j0, const Column*
   for (; k + kUnit <= call.k; k += kUnit, unit += kUnitBytes) {
     for (int64_t b = 0; b < kUnitBytes; b += 64)
       _mm_prefetch(reinterpret_cast<const char*>(unit + b + kPrefetchBytes), _MM_HINT_T0);
-    add_unit<F, kColumns, 8>(unit, F::factors(unit), columns, k, sums);
+    add_unit<F, kColumns>(unit, columns, k, sums);
   }
   if (F::kBlock == 32 && k < call.k) add_rest<F, kColumns>(unit, (call.k - k) / 32, call.weights_end, columns, k, sums);
   for (int j = 0; j < kColumns; ++j) {

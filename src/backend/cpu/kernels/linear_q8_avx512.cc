@@ -56,22 +56,27 @@ __m512 apply_factors(__m512 factors, const Column& x, int64_t k, __m512& sum) {
   return products;
 }
 
-template <class F, int kColumns, int kChunks>
-__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, __m512 factors, const Column* columns,
-                                                    int64_t k, __m512 (&sums)[kColumns][2]) {
+// Products of 64 weights, added to sums[j][part].
+template <class F, int kColumns>
+__attribute__((always_inline)) inline void add_chunk(__m512i codes, int c, int part, const Column* columns, int64_t k,
+                                                     const __m512* scales, __m512 (&sums)[kColumns][2]) {
+  const __m512i lanes = factor_lanes<F>(c);
+  for (int j = 0; j < kColumns; ++j) {
+    const __m512i x = _mm512_loadu_si512(columns[j].codes + k + 64 * c);
+    const __m512i products = _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, x);
+    sums[j][part] =
+        _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), _mm512_permutexvar_ps(lanes, scales[j]), sums[j][part]);
+  }
+}
+
+template <class F, int kColumns>
+__attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Column* columns, int64_t k,
+                                                    __m512 (&sums)[kColumns][2]) {
+  const __m512 factors = F::factors(unit);
   __m512 scales[kColumns];
   for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, columns[j], k, sums[j][1]);
 #pragma GCC unroll 4
-  for (int c = 0; c < kChunks; ++c) {
-    const __m512i codes = F::codes(unit, c);
-    const __m512i lanes = factor_lanes<F>(c);
-    for (int j = 0; j < kColumns; ++j) {
-      const __m512i x = _mm512_loadu_si512(columns[j].codes + k + 64 * c);
-      const __m512i products = _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, x);
-      sums[j][c % 2] =
-          _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), _mm512_permutexvar_ps(lanes, scales[j]), sums[j][c % 2]);
-    }
-  }
+  for (int c = 0; c < 4; ++c) add_chunk<F, kColumns>(F::codes(unit, c), c, c % 2, columns, k, scales, sums);
 }
 
 // A unit of which only n_blocks blocks belong to the row. What follows them may be other rows, and counts as zero; past
@@ -88,14 +93,14 @@ struct PartialUnit {
 };
 
 template <class F, int kColumns>
-void add_rest(const uint8_t* unit, int64_t n_blocks, const uint8_t* end, const Column* columns, int64_t k,
-              __m512 (&sums)[kColumns][2]) {
+__attribute__((always_inline)) inline void add_rest(const uint8_t* unit, int64_t n_blocks, const uint8_t* end,
+                                                    const Column* columns, int64_t k, __m512 (&sums)[kColumns][2]) {
   const PartialUnit<F> part(unit, n_blocks, end);
   const __mmask16 there = static_cast<__mmask16>(((1 << n_blocks) - 1) * 0x101);
   const __m512 factors = _mm512_maskz_mov_ps(there, F::factors(part.data));
-  if (n_blocks <= 2) return add_unit<F, kColumns, 1>(part.data, factors, columns, k, sums);
-  if (n_blocks <= 4) return add_unit<F, kColumns, 2>(part.data, factors, columns, k, sums);
-  add_unit<F, kColumns, 4>(part.data, factors, columns, k, sums);
+  __m512 scales[kColumns];
+  for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, columns[j], k, sums[j][1]);
+  for (int c = 0; 2 * c < n_blocks; ++c) add_chunk<F, kColumns>(F::codes(part.data, c), c, 0, columns, k, scales, sums);
 }
 
 template <class F, int kColumns>
@@ -111,7 +116,7 @@ void multiply_rows(const LinearQ8Call& call, int64_t j0) {
     for (int64_t k = 0; k < k_whole; k += kUnit, unit += kUnitBytes) {
       for (int64_t b = 0; b < kUnitBytes; b += 64)
         _mm_prefetch(reinterpret_cast<const char*>(unit + b + kPrefetchBytes), _MM_HINT_T0);
-      add_unit<F, kColumns, 4>(unit, F::factors(unit), columns, k, sums);
+      add_unit<F, kColumns>(unit, columns, k, sums);
     }
     if (F::kBlock == 32 && k_whole < call.k)
       add_rest<F, kColumns>(unit, (call.k - k_whole) / 32, call.weights_end, columns, k_whole, sums);
