@@ -25,9 +25,9 @@ Qkv project_qkv(Builder& b, const AttentionConfig& c, Value h) {
     return {vq, vk, b.linear(h, "attn_v", kv, c.need_bias)};
   }
   Size all{q.n + 2 * kv.n, "attention.head_count attention.head_count_kv attention.key_length"};
-  Value vq = b.linear_rows(h, "attn_qkv", "attn_q", q, 0, all);
-  Value vk = b.linear_rows(h, "attn_qkv", "attn_k", kv, q.n, all);
-  return {vq, vk, b.linear_rows(h, "attn_qkv", "attn_v", kv, q.n + kv.n, all)};
+  Value vq = b.linear_rows(h, "attn_qkv", "attn_q", q, 0, all, c.need_bias);
+  Value vk = b.linear_rows(h, "attn_qkv", "attn_k", kv, q.n, all, c.need_bias);
+  return {vq, vk, b.linear_rows(h, "attn_qkv", "attn_v", kv, q.n + kv.n, all, c.need_bias)};
 }
 
 }  // namespace

@@ -95,11 +95,11 @@ void Builder::linear_add(Value x, std::string_view name, Value out) {
 }
 
 Value Builder::linear_rows(Value x, std::string_view name, std::string_view out_name, Size out_size, int64_t row_begin,
-                           Size file_out) {
+                           Size file_out, bool need_bias) {
   WeightRef w = rows(fmt::format("{}.weight", name), cols(x), out_size, row_begin, file_out), bias;
   std::string bias_name = fmt::format("{}.bias", name);
   // A range of a bias: rows of one value each.
-  if (has(bias_name)) bias = rows(bias_name, {1}, out_size, row_begin, file_out);
+  if (need_bias || has(bias_name)) bias = rows(bias_name, {1}, out_size, row_begin, file_out);
   Value out = value(out_name, rows_of(x), out_size);
   add(ops::Linear{.x = x, .w = w, .bias = bias, .out = out});
   return out;

@@ -57,7 +57,7 @@ class Builder {
   void linear_add(Value x, std::string_view name, Value out);  // out += x·wᵀ
   // The projection onto rows [row_begin, row_begin + out) of a fused tensor.
   Value linear_rows(Value x, std::string_view name, std::string_view out_name, Size out, int64_t row_begin,
-                    Size file_out);
+                    Size file_out, bool need_bias = false);
   Value concat(Value a, Value b, std::string_view name);
   Value select_outputs(Value x);
   // x·wᵀ with a tensor named in full outside layers (tied heads); logits.
