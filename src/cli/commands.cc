@@ -3,6 +3,7 @@
 namespace tally::cli {
 
 // One line per command: declaration here, definition in <command>.cc.
+void add_run(CLI::App& app);
 void add_logits(CLI::App& app);
 void add_perplexity(CLI::App& app);
 void add_pull(CLI::App& app);
@@ -11,6 +12,7 @@ void add_rm(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_dequantize(CLI::App& app);
 void add_quantize(CLI::App& app);
+void add_info(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_tokenize(CLI::App& app);
 
@@ -21,6 +23,7 @@ int& exit_status() {
 
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
+  add_run(app);
   add_logits(app);
   add_perplexity(app);
   add_pull(app);
@@ -29,6 +32,7 @@ void add_commands(CLI::App& app) {
   add_completion(app);
   add_dequantize(app);
   add_quantize(app);
+  add_info(app);
   add_synth(app);
   add_tokenize(app);
 }

@@ -70,6 +70,7 @@ class Engine {
   const ops::Program& program() const { return *program_; }
   const ops::Program* mtp_program() const { return mtp_ ? &*mtp_ : nullptr; }
   const ops::Weights& weights() const { return weights_; }
+  const ops::Weights& mtp_weights() const { return mtp_weights_; }
   const backend::DeviceInfo& device() const { return device_; }
   const EngineOptions& options() const { return options_; }
   int context_length() const { return context_length_; }

@@ -141,11 +141,10 @@ Finish generate(Engine& engine, Sequence& s, std::span<const int32_t> prompt, co
   uint64_t dispatches = engine.n_dispatches(), begin = now_ns();
   Chooser chooser(engine, settings, on_token, stats);
   int last = static_cast<int>(prompt.size()) - 1;
-  int32_t token = 0;
-  engine.consume(s, prompt, {&last, 1}, [&](int, std::span<const float> logits) {
-    stats.prompt_ns = now_ns() - begin;
-    token = chooser.choose(logits, s.tokens);
-  });
+  std::vector<float> row;
+  engine.consume(s, prompt, {&last, 1}, [&](int, std::span<const float> logits) { row.assign(logits.begin(), logits.end()); });
+  stats.prompt_ns = now_ns() - begin;
+  int32_t token = chooser.choose(row, s.tokens);
   begin = now_ns();
   if (!chooser.done) {
     if (engine.drafting())

@@ -1,0 +1,36 @@
+// From messages to token ids: the model's chat template (ChatML where it has none), then its tokenizer.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gguf/gguf.h"
+#include "text/template.h"
+#include "text/tokenizer.h"
+
+namespace tally::app {
+
+struct ChatRequest {
+  nlohmann::ordered_json messages;  // [{"role", "content", …}]
+  nlohmann::ordered_json tools = nullptr;
+  nlohmann::ordered_json vars = nlohmann::ordered_json::object();  // further variables of the template
+  bool add_generation_prompt = true;
+};
+
+class ChatModel {
+ public:
+  // The tokenizer must outlive it. A template that does not parse is reported when it is first used.
+  ChatModel(const gguf::Metadata& metadata, const text::Tokenizer& tokenizer);
+
+  std::string render(const ChatRequest& request) const;
+  // Rendered and tokenised; special tokens in the text count, a beginning-of-text token is not doubled.
+  std::vector<int32_t> encode(const ChatRequest& request) const;
+
+ private:
+  std::string file_, source_, tools_source_, bos_, eos_;
+  const text::Tokenizer* tokenizer_;
+};
+
+}  // namespace tally::app

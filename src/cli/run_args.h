@@ -1,0 +1,49 @@
+// tally run: its options, and the three ways it works.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/chat_prompt.h"
+#include "cli/engine_args.h"
+#include "runtime/generate.h"
+#include "text/tokenizer.h"
+
+namespace tally::cli {
+
+struct RunArgs {
+  EngineArgs engine;
+  std::string prompt, message, system;
+  bool has_prompt = false, has_message = false;
+  int n_predict = 256;
+  ops::SamplingSettings sampling;
+  bool temperature_given = false;
+  std::vector<std::string> stops;
+  bool ignore_eos = false, jsonl = false, explain = false;
+  std::string save_state, load_state;
+};
+
+// A model ready to talk.
+struct Speaker {
+  std::unique_ptr<OpenModel> model;
+  std::optional<text::Tokenizer> tokenizer;  // none: ids only
+  std::optional<app::ChatModel> chat;
+  runtime::Engine& engine() { return *model->engine; }
+};
+
+runtime::GenerateSettings settings_of(const RunArgs& args, const Speaker& speaker);
+
+// One line after a generation: tokens/s, GB/s, share of this machine's limit, logits hash.
+std::string summary(Speaker& speaker, const runtime::GenerateStats& stats, const ledger::Ledger& ledger);
+
+void run_jsonl_mode(const RunArgs& args, Speaker& speaker);
+void run_once(const RunArgs& args, Speaker& speaker, const std::string& prompt, bool is_message);
+void run_chat(const RunArgs& args, Speaker& speaker);
+
+// Set by SIGINT while a generation runs.
+const std::atomic<bool>& interrupted();
+void watch_interrupts();
+void clear_interrupt();
+
+}  // namespace tally::cli

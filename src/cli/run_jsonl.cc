@@ -1,0 +1,108 @@
+// tally run --jsonl: one request a line.
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#include "app/jsonl.h"
+#include "app/text_stream.h"
+#include "base/error.h"
+#include "cli/run_args.h"
+
+namespace tally::cli {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+template <typename T>
+void read_number(const json& line, const char* key, T& to) {
+  auto found = line.find(key);
+  if (found == line.end() || found->is_null()) return;
+  if (!found->is_number()) fail(ErrorCode::BadInput, "\"{}\" is a JSON {}, expected a number", key, found->type_name());
+  to = found->get<T>();
+}
+
+std::vector<int32_t> ids_of(const json& line, Speaker& s) {
+  if (auto ids = line.find("ids"); ids != line.end()) {
+    std::vector<int32_t> out;
+    if (!ids->is_array()) fail(ErrorCode::BadInput, "\"ids\" is a JSON {}, expected an array", ids->type_name());
+    for (const json& x : *ids) {
+      if (!x.is_number_integer() || x < 0 || x > INT32_MAX)
+        fail(ErrorCode::BadInput, "\"ids\" holds {}, expected token ids", x.dump().substr(0, 40));
+      out.push_back(x.get<int32_t>());
+    }
+    return out;
+  }
+  if (!s.tokenizer) fail(ErrorCode::BadInput, "the model has no tokenizer; give \"ids\"");
+  if (auto messages = line.find("messages"); messages != line.end()) {
+    app::ChatRequest request{.messages = ordered_json::parse(messages->dump())};
+    if (auto tools = line.find("tools"); tools != line.end()) request.tools = ordered_json::parse(tools->dump());
+    if (auto vars = line.find("vars"); vars != line.end()) request.vars = ordered_json::parse(vars->dump());
+    return s.chat->encode(request);
+  }
+  auto prompt = line.find("prompt");
+  if (prompt == line.end() || !prompt->is_string())
+    fail(ErrorCode::BadInput, "expected one of \"prompt\" (text), \"ids\" and \"messages\"");
+  return s.tokenizer->encode(prompt->get_ref<const std::string&>(), true, true);
+}
+
+ordered_json answer(const RunArgs& args, Speaker& s, const json& line) {
+  std::vector<int32_t> ids = ids_of(line, s);
+  runtime::GenerateSettings settings = settings_of(args, s);
+  settings.n_predict = 64;
+  read_number(line, "n_predict", settings.n_predict);
+  ops::SamplingSettings& x = settings.sampling;
+  read_number(line, "temperature", x.temperature);
+  read_number(line, "top_k", x.top_k);
+  read_number(line, "top_p", x.top_p);
+  read_number(line, "min_p", x.min_p);
+  read_number(line, "seed", x.seed);
+  read_number(line, "repeat_penalty", x.repeat_penalty);
+  read_number(line, "presence_penalty", x.presence_penalty);
+  read_number(line, "frequency_penalty", x.frequency_penalty);
+  read_number(line, "penalty_last_n", x.penalty_last_n);
+  settings.ignore_stop_ids = line.value("ignore_eos", args.ignore_eos);
+  std::vector<std::string> stops = args.stops;
+  if (auto stop = line.find("stop"); stop != line.end() && !stop->is_null()) {
+    if (stop->is_string())
+      stops = {stop->get<std::string>()};
+    else
+      stops = stop->get<std::vector<std::string>>();
+  }
+  runtime::Engine& engine = s.engine();
+  runtime::Sequence sequence = engine.open();
+  std::unique_ptr<runtime::Sequence, std::function<void(runtime::Sequence*)>> closer(
+      &sequence, [&](runtime::Sequence* q) { engine.close(*q); });
+  std::optional<app::TextStream> stream;
+  if (s.tokenizer) stream.emplace(*s.tokenizer, stops);
+  std::vector<int32_t> out_ids;
+  runtime::GenerateStats stats;
+  runtime::Finish finish = runtime::generate(
+      engine, sequence, ids, settings,
+      [&](int32_t id) {
+        out_ids.push_back(id);
+        if (!stream) return true;
+        stream->push(id);
+        return !stream->stopped();
+      },
+      &stats);
+  if (stream) stream->flush();
+  ordered_json out{{"ids", out_ids},
+                   {"text", stream ? stream->text() : ""},
+                   {"finish_reason", finish == runtime::Finish::Length ? "length" : "stop"},
+                   {"n_prompt", stats.n_prompt},
+                   {"prompt_ms", stats.prompt_ns * 1e-6},
+                   {"decode_ms", stats.decode_ns * 1e-6},
+                   {"dispatches", stats.n_dispatches},
+                   {"logits_hash", fmt::format("{:016x}", stats.logits_hash)}};
+  if (engine.drafting()) out["drafted"] = stats.n_drafted, out["accepted"] = stats.n_accepted;
+  return out;
+}
+
+}  // namespace
+
+void run_jsonl_mode(const RunArgs& args, Speaker& speaker) {
+  app::run_jsonl(std::cin, std::cout, [&](const json& line) { return answer(args, speaker, line); });
+}
+
+}  // namespace tally::cli
