@@ -104,7 +104,6 @@ void multiply_row(const F32Call& c, int64_t row, int64_t j0) {
   store_sums<kColumns>(c, row, j0, sums);
 }
 
-// Weights that were dequantized before (`weights`, the whole row in slices handled by the caller).
 template <class Read>
 void multiply_row_columns(const F32Call& c, int64_t row) {
   for (int64_t j = 0; j < c.n_x; j += kGroupColumns) {

@@ -22,8 +22,6 @@ struct LinearQ8Call {
   void* scratch;
 };
 
-using LinearF32 = decltype(LinearKernels::linear_f32);
-
 // Types that every level's linear_q8 takes.
 bool q8_type_supported(const quant::QuantType& type, int64_t k);
 
