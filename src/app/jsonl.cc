@@ -31,10 +31,24 @@ bool read_line(std::istream& in, std::string& line, bool& too_long) {
   return true;
 }
 
-ordered_json answer(const std::string& line, bool too_long, ordered_json& id, const JsonlHandler& handler) {
+template <typename Json>
+Json parse(std::string_view text) {
+  const auto limit_depth = [](int depth, typename Json::parse_event_t, Json&) {
+    if (depth > kDepthMax) fail(ErrorCode::BadInput, "JSON nested deeper than {} levels", kDepthMax);
+    return true;
+  };
+  try {
+    return Json::parse(text, limit_depth);
+  } catch (const json::exception& e) {
+    fail(ErrorCode::BadInput, "not valid JSON: {}", e.what());
+  }
+}
+
+template <typename Json, typename Handler>
+ordered_json answer(const std::string& line, bool too_long, ordered_json& id, const Handler& handler) {
   try {
     if (too_long) fail(ErrorCode::BadInput, "the line is longer than {} bytes", kLineBytesMax);
-    const json request = parse_json(line);
+    const Json request = parse<Json>(line);
     if (!request.is_object()) {
       fail(ErrorCode::BadInput, "the line is a JSON {}, expected an object", request.type_name());
     }
@@ -45,19 +59,24 @@ ordered_json answer(const std::string& line, bool too_long, ordered_json& id, co
   }
 }
 
-}  // namespace
-
-json parse_json(std::string_view text) {
-  const auto limit_depth = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDepthMax) fail(ErrorCode::BadInput, "JSON nested deeper than {} levels", kDepthMax);
-    return true;
-  };
-  try {
-    return json::parse(text, limit_depth);
-  } catch (const json::exception& e) {
-    fail(ErrorCode::BadInput, "not valid JSON: {}", e.what());
+template <typename Json, typename Handler>
+void serve_lines(std::istream& in, std::ostream& out, const Handler& handler) {
+  std::string line;
+  bool too_long = false;
+  while (read_line(in, line, too_long)) {
+    ordered_json id;  // null: the line had none, or was too bad to tell
+    ordered_json result = answer<Json>(line, too_long, id, handler);
+    ordered_json reply = ordered_json::object();
+    if (!id.is_null() || result.contains("error")) reply["id"] = id;
+    for (auto& [key, value] : result.items()) reply[key] = std::move(value);
+    out << dump_json(reply) << '\n' << std::flush;
   }
 }
+
+}  // namespace
+
+json parse_json(std::string_view text) { return parse<json>(text); }
+ordered_json parse_json_ordered(std::string_view text) { return parse<ordered_json>(text); }
 
 std::string dump_json(const ordered_json& value) {
   return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
@@ -78,16 +97,11 @@ ordered_json error_object(const std::exception& e) {
 }
 
 void run_jsonl(std::istream& in, std::ostream& out, const JsonlHandler& handler) {
-  std::string line;
-  bool too_long = false;
-  while (read_line(in, line, too_long)) {
-    ordered_json id;  // null: the line had none, or was too bad to tell
-    ordered_json result = answer(line, too_long, id, handler);
-    ordered_json reply = ordered_json::object();
-    if (!id.is_null() || result.contains("error")) reply["id"] = id;
-    for (auto& [key, value] : result.items()) reply[key] = std::move(value);
-    out << dump_json(reply) << '\n' << std::flush;
-  }
+  serve_lines<json>(in, out, handler);
+}
+
+void run_jsonl_ordered(std::istream& in, std::ostream& out, const OrderedJsonlHandler& handler) {
+  serve_lines<ordered_json>(in, out, handler);
 }
 
 }  // namespace tally::app

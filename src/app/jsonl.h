@@ -15,11 +15,16 @@ using JsonlHandler = std::function<nlohmann::ordered_json(const nlohmann::json& 
 // its own kind returns an object with "error" itself. Text that is not UTF-8 is written with U+FFFD.
 void run_jsonl(std::istream& in, std::ostream& out, const JsonlHandler& handler);
 
+// The same where the order of a line's keys matters: messages and tools are shown to a model as they were written.
+using OrderedJsonlHandler = std::function<nlohmann::ordered_json(const nlohmann::ordered_json& line)>;
+void run_jsonl_ordered(std::istream& in, std::ostream& out, const OrderedJsonlHandler& handler);
+
 // {"code": name of the code, "message": …}: the error object above.
 nlohmann::ordered_json error_object(const std::exception& e);
 
 // Parses hostile text: nesting is limited (100 levels). Throws Error (BadInput) saying where it is wrong.
 nlohmann::json parse_json(std::string_view text);
+nlohmann::ordered_json parse_json_ordered(std::string_view text);  // keeps the order of keys
 
 // One line of JSON text; floats read back exactly, inf and nan become null, bytes that are not UTF-8 become U+FFFD.
 std::string dump_json(const nlohmann::ordered_json& value);
