@@ -5,6 +5,7 @@ namespace tally::cli {
 // One line per command: declaration here, definition in <command>.cc.
 void add_run(CLI::App& app);
 void add_logits(CLI::App& app);
+void add_diff(CLI::App& app);
 void add_perplexity(CLI::App& app);
 void add_pull(CLI::App& app);
 void add_ls(CLI::App& app);
@@ -13,6 +14,7 @@ void add_completion(CLI::App& app);
 void add_dequantize(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_info(CLI::App& app);
+void add_render(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_tokenize(CLI::App& app);
 
@@ -25,6 +27,7 @@ void add_commands(CLI::App& app) {
   app.require_subcommand(1);
   add_run(app);
   add_logits(app);
+  add_diff(app);
   add_perplexity(app);
   add_pull(app);
   add_ls(app);
@@ -33,6 +36,7 @@ void add_commands(CLI::App& app) {
   add_dequantize(app);
   add_quantize(app);
   add_info(app);
+  add_render(app);
   add_synth(app);
   add_tokenize(app);
 }
