@@ -89,8 +89,17 @@ void Ledger::add_run(uint32_t plan, uint64_t begin_ns, uint64_t end_ns, uint32_t
     if (ring_used_ < ring_.size()) ++ring_used_;
   }
   n_dispatches_ += dispatches.size();
-  if (file_) write_record(file_, kRun, dispatches.data(), dispatches.size_bytes());
+  if (file_) write_run(dispatches);
   ++n_batches_;
+}
+
+void Ledger::write_run(std::span<const Dispatch> dispatches) {
+  const uint32_t head[2] = {kRun, static_cast<uint32_t>(dispatches.size_bytes())};
+  std::fwrite(head, sizeof head, 1, file_);
+  for (Dispatch d : dispatches) {
+    d.batch = n_batches_;
+    std::fwrite(&d, sizeof d, 1, file_);
+  }
 }
 
 std::vector<Dispatch> Ledger::recent() const {
@@ -140,7 +149,7 @@ LedgerFile read_ledger(const std::string& path) {
              bytes.size(), sizeof(Dispatch));
       size_t n = bytes.size() / sizeof(Dispatch), first = out.dispatches.size();
       out.dispatches.resize(first + n);
-      std::memcpy(&out.dispatches[first], bytes.data(), bytes.size());
+      if (n > 0) std::memcpy(&out.dispatches[first], bytes.data(), bytes.size());
     } else
       fail(ErrorCode::BadInput, "{}: damaged: unknown record {} at byte {}", path, head[0], at);
   }

@@ -64,6 +64,8 @@ class Ledger {
   void reset_totals();  // keeps plans, zeroes totals and counters
 
  private:
+  void write_run(std::span<const Dispatch> dispatches);
+
   std::vector<PlanRecord> plans_;
   std::vector<Dispatch> ring_;
   size_t ring_next_ = 0, ring_used_ = 0;
