@@ -140,7 +140,8 @@ TEST(Tidy, include_layers) {
       if (quoted[0] != '"') return;
       const std::string other = layer_of(quoted.substr(1, quoted.size() - 2));
       ++n_checked;
-      if (layers().count(other) == 0) return;  // a third party's header
+      if (layers().count(other) == 0) return;                                                  // a third party's header
+      if (file->path == "src/backend/registry.cc" && other.rfind("backend/", 0) == 0) return;  // it names them all
       EXPECT_TRUE(other == layer || rule->second.count(other) == 1)
           << file->path << ":" << line << ": " << layer << " may not include " << quoted;
       // The runtime sees backends through their one interface.

@@ -6,8 +6,9 @@
 
 int main(int argc, char** argv) {
   CLI::App app{"tally: an LLM inference engine that accounts for every millisecond"};
-  app.footer("exit status: 0 done; 1 the work itself found a failure; 2 wrong usage; 3 bad input file or unreadable data;\n"
-             "4 not enough memory or device missing; 5 internal error; 130 interrupted");
+  app.footer(
+      "exit status: 0 done; 1 the work itself found a failure; 2 wrong usage; 3 bad input file or unreadable data;\n"
+      "4 not enough memory or device missing; 5 internal error; 130 interrupted");
   tally::cli::add_commands(app);
   try {
     app.parse(argc, argv);
