@@ -128,8 +128,8 @@ int main(int argc, char** argv) {
   for (const cpu::Isa isa : {cpu::Isa::Avx2, cpu::Isa::Avx512}) {
     if (isa > cpu::best_isa()) continue;
     const cpu::LinearKernels& kernels = cpu::linear_kernels(isa);
-    for (const char* type_name :
-         {"q4_k", "q5_k", "q6_k", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "f16", "bf16", "f32"}) {
+    for (const char* type_name : {"q4_k", "q5_k", "q6_k", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "iq4_xs",
+                                  "mxfp4", "q3_k", "q2_k", "f16", "bf16", "f32"}) {
       if (name != "all" && name != type_name) continue;
       const quant::QuantType& type = *quant::find_type(std::string_view(type_name));
       if (k % type.block_elements != 0) continue;

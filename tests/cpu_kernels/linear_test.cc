@@ -243,10 +243,11 @@ TEST_P(Linear, DamageIsSeen) {
 std::vector<Setting> settings() {
   std::vector<Setting> all;
   for (const Isa isa : {Isa::Generic, Isa::Avx2, Isa::Avx512}) {
-    for (const char* type : {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "q4_k", "q5_k", "q6_k"})
+    for (const char* type :
+         {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "iq4_nl", "q4_k", "q5_k", "q6_k", "q2_k", "q3_k", "iq4_xs", "mxfp4"})
       all.push_back({isa, type, true});
     for (const char* type :
-         {"f32", "f16", "bf16", "q4_k", "q6_k", "q8_0", "q5_1", "q2_k", "q3_k", "iq4_xs", "mxfp4", "tq2_0", "q1_0"})
+         {"f32", "f16", "bf16", "q4_k", "q6_k", "q8_0", "q5_1", "nvfp4", "q2_k", "iq3_s", "tq2_0", "q1_0"})
       all.push_back({isa, type, false});
   }
   return all;

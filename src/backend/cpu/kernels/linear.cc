@@ -55,6 +55,9 @@ bool q8_type_supported(const quant::QuantType& type, int64_t k) {
     case TypeId::Q4_K:
     case TypeId::Q5_K:
     case TypeId::Q6_K:
+    case TypeId::Q2_K:
+    case TypeId::Q3_K:
+    case TypeId::IQ4_XS:
       return k > 0 && k % 256 == 0;
     case TypeId::Q4_0:
     case TypeId::Q4_1:
@@ -62,10 +65,15 @@ bool q8_type_supported(const quant::QuantType& type, int64_t k) {
     case TypeId::Q5_1:
     case TypeId::Q8_0:
     case TypeId::IQ4_NL:
+    case TypeId::MXFP4:
       return k > 0 && k % 32 == 0;
     default:
       return false;
   }
+}
+
+void unsupported_q8_type(const quant::QuantType& type) {
+  check_failed(__FILE__, __LINE__, "supports_q8", fmt::format("no integer product for {}", type.name));
 }
 
 const LinearKernels& linear_kernels(Isa isa) {

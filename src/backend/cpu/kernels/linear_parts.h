@@ -25,6 +25,9 @@ struct LinearQ8Call {
 // Types that every level's linear_q8 takes.
 bool q8_type_supported(const quant::QuantType& type, int64_t k);
 
+// Ends the process: a caller did not ask supports_q8.
+[[noreturn]] void unsupported_q8_type(const quant::QuantType& type);
+
 void quantize_rows_generic(const float* x, int64_t x_stride, int64_t row_begin, int64_t row_end,
                            const QuantizedRows& out);
 void quantize_rows_avx2(const float* x, int64_t x_stride, int64_t row_begin, int64_t row_end, const QuantizedRows& out);

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/kernels/linear_parts.h"
 #include "backend/cpu/kernels/q8_formats_avx2.h"
+#include "backend/cpu/kernels/q8_formats_rare_avx2.h"
 
 namespace tally::cpu {
 namespace {
@@ -394,8 +395,16 @@ void linear_q8_avx2(const Matrix& w, int64_t row_begin, int64_t row_end, const Q
       return multiply<Q51>(call);
     case TypeId::IQ4_NL:
       return multiply<IQ4NL>(call);
+    case TypeId::IQ4_XS:
+      return multiply<IQ4XS>(call);
+    case TypeId::MXFP4:
+      return multiply<MxFp4>(call);
+    case TypeId::Q2_K:
+      return multiply<Q2K>(call);
+    case TypeId::Q3_K:
+      return multiply<Q3K>(call);
     default:
-      linear_q8_generic(w, row_begin, row_end, x, x_index, n_x, out, out_stride, accumulate, scratch);
+      unsupported_q8_type(*w.type);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "backend/cpu/kernels/linear_parts.h"
 #include "backend/cpu/kernels/q8_formats_avx512.h"
+#include "backend/cpu/kernels/q8_formats_rare_avx512.h"
 
 namespace tally::cpu {
 namespace {
@@ -40,15 +41,21 @@ __m512i factor_lanes(int chunk) {
   return _mm512_add_epi32(_mm512_set1_epi32(2 * chunk), halves<0, 1>());
 }
 
+// The 16 minimums of a unit, where scales stand for half groups.
+template <class F>
+__m512 half_minimums_of(const uint8_t* unit, __m512 factors) {
+  if constexpr (F::kHalves && F::kMinimum) return F::minimums(unit);
+  return _mm512_mul_ps(factors, _mm512_set1_ps(F::kOffset));
+}
+
 // A unit's factors times those of the activations: scales come back; products of the minimums (or offsets) with the
 // sums of the activations are added to sum.
 template <class F>
-__m512 apply_factors(__m512 factors, const Column& x, int64_t k, __m512& sum) {
+__m512 apply_factors(__m512 factors, __m512 half_minimums, const Column& x, int64_t k, __m512& sum) {
   const __m512 of_x = _mm512_loadu_ps(x.factors + k / 16);
   if (F::kHalves) {
     const __m512i twice = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
-    const __m512 minimums = _mm512_mul_ps(factors, _mm512_set1_ps(F::kOffset));
-    sum = _mm512_fmadd_ps(minimums, _mm512_loadu_ps(x.half_sums + k / 16), sum);
+    sum = _mm512_fmadd_ps(half_minimums, _mm512_loadu_ps(x.half_sums + k / 16), sum);
     return _mm512_mul_ps(factors, _mm512_permutexvar_ps(twice, of_x));
   }
   const __m512 products = _mm512_mul_ps(factors, of_x);
@@ -72,9 +79,9 @@ __attribute__((always_inline)) inline void add_chunk(__m512i codes, int c, int p
 template <class F, int kColumns>
 __attribute__((always_inline)) inline void add_unit(const uint8_t* unit, const Column* columns, int64_t k,
                                                     __m512 (&sums)[kColumns][2]) {
-  const __m512 factors = F::factors(unit);
+  const __m512 factors = F::factors(unit), minimums = half_minimums_of<F>(unit, factors);
   __m512 scales[kColumns];
-  for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, columns[j], k, sums[j][1]);
+  for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, minimums, columns[j], k, sums[j][1]);
 #pragma GCC unroll 4
   for (int c = 0; c < 4; ++c) add_chunk<F, kColumns>(F::codes(unit, c), c, c % 2, columns, k, scales, sums);
 }
@@ -99,7 +106,7 @@ __attribute__((always_inline)) inline void add_rest(const uint8_t* unit, int64_t
   const __mmask16 there = static_cast<__mmask16>(((1 << n_blocks) - 1) * 0x101);
   const __m512 factors = _mm512_maskz_mov_ps(there, F::factors(part.data));
   __m512 scales[kColumns];
-  for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, columns[j], k, sums[j][1]);
+  for (int j = 0; j < kColumns; ++j) scales[j] = apply_factors<F>(factors, factors, columns[j], k, sums[j][1]);
   for (int c = 0; 2 * c < n_blocks; ++c) add_chunk<F, kColumns>(F::codes(part.data, c), c, 0, columns, k, scales, sums);
 }
 
@@ -211,6 +218,10 @@ void unpack_unit(const uint8_t* const (&units)[kStripRows], int n_chunks, int64_
   transpose(v);
   if (F::kHalves) {
     for (int i = 0; i < 16; ++i) _mm512_store_si512(strip.scales + (k / 16 + i) * 16, v[i]);
+    if (!F::kMinimum) return;
+    for (int i = 0; i < 16; ++i) v[i] = _mm512_castps_si512(half_minimums_of<F>(units[i], _mm512_setzero_ps()));
+    transpose(v);
+    for (int i = 0; i < 16; ++i) _mm512_store_si512(strip.minimums + (k / 16 + i) * 16, v[i]);
   } else {
     for (int i = 0; i < 8; ++i) _mm512_store_si512(strip.scales + (k / 32 + i) * 16, v[i]);
     for (int i = 0; i < 8; ++i) _mm512_store_si512(strip.minimums + (k / 32 + i) * 16, v[i + 8]);
@@ -279,9 +290,10 @@ void multiply_tile(const Strip* strips, int64_t n_k, const Column* columns, int6
       for (int j = 0; j < kColumns; ++j) {
         const __m512 both = _mm512_mul_ps(scale, _mm512_set1_ps(columns[j].factors[factor]));
         sums[s][j] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(products[s][j]), both, sums[s][j]);
-        if (F::kMinimum)
-          sums[s][j] = _mm512_fmadd_ps(_mm512_load_ps(strips[s].minimums + k / kGroup * 16),
-                                       _mm512_set1_ps(columns[j].factors[factor + 8]), sums[s][j]);
+        if (!F::kMinimum) continue;
+        const float* sum = F::kHalves ? columns[j].half_sums + (k0 + k) / 16 : columns[j].factors + factor + 8;
+        sums[s][j] =
+            _mm512_fmadd_ps(_mm512_load_ps(strips[s].minimums + k / kGroup * 16), _mm512_set1_ps(*sum), sums[s][j]);
       }
     }
   }
@@ -382,8 +394,16 @@ void linear_q8_avx512(const Matrix& w, int64_t row_begin, int64_t row_end, const
       return multiply<Q51>(call);
     case TypeId::IQ4_NL:
       return multiply<IQ4NL>(call);
+    case TypeId::IQ4_XS:
+      return multiply<IQ4XS>(call);
+    case TypeId::MXFP4:
+      return multiply<MxFp4>(call);
+    case TypeId::Q2_K:
+      return multiply<Q2K>(call);
+    case TypeId::Q3_K:
+      return multiply<Q3K>(call);
     default:
-      linear_q8_generic(w, row_begin, row_end, x, x_index, n_x, out, out_stride, accumulate, scratch);
+      unsupported_q8_type(*w.type);
   }
 }
 

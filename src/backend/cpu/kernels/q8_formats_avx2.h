@@ -181,11 +181,11 @@ struct IQ4NL {
   static constexpr int kBlock = 32, kBytes = 18, kAdds = 1;
   static constexpr bool kHalves = false, kSigned = true;
   static Factors factors(const uint8_t* unit) { return offset_factors<kBytes, 0>(unit); }
-  static __m256i codes(const uint8_t* unit, int group) {
-    const __m256i levels = _mm256_broadcastsi128_si256(
-        _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113));
-    return _mm256_shuffle_epi8(levels, block_nibbles(unit + group * kBytes + 2));
+  static __m256i levels(__m256i nibble) {
+    const __m128i table = _mm_setr_epi8(-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113);
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(table), nibble);
   }
+  static __m256i codes(const uint8_t* unit, int group) { return levels(block_nibbles(unit + group * kBytes + 2)); }
 };
 
 }  // namespace

@@ -182,13 +182,14 @@ struct IQ4NL {
   static constexpr int kBlock = 32, kBytes = 18, kOffset = 128;
   static constexpr bool kHalves = false, kMinimum = false;
   static __m512 factors(const uint8_t* unit) { return offset_factors<kBytes, kOffset>(unit); }
-  static __m512i codes(const uint8_t* unit, int chunk) {
-    const __m128i levels = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, static_cast<char>(129),
-                                         static_cast<char>(141), static_cast<char>(153), static_cast<char>(166),
-                                         static_cast<char>(181), static_cast<char>(197), static_cast<char>(217),
-                                         static_cast<char>(241));  // the format's levels + 128
-    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(levels), block_nibbles<kBytes>(unit, chunk, 2));
+  static __m512i levels(__m512i nibble) {
+    const __m128i table = _mm_setr_epi8(1, 24, 45, 63, 79, 93, 106, 118, static_cast<char>(129), static_cast<char>(141),
+                                        static_cast<char>(153), static_cast<char>(166), static_cast<char>(181),
+                                        static_cast<char>(197), static_cast<char>(217),
+                                        static_cast<char>(241));  // the format's levels + 128
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(table), nibble);
   }
+  static __m512i codes(const uint8_t* unit, int chunk) { return levels(block_nibbles<kBytes>(unit, chunk, 2)); }
 };
 
 }  // namespace
