@@ -51,7 +51,7 @@ void dequantize_mxfp4(const uint8_t* blocks, float* out, int64_t n_blocks) {
 
 void quantize_mxfp4(const float* in, uint8_t* blocks, int64_t n_blocks) {
   for (int64_t b = 0; b < n_blocks; ++b, blocks += 17, in += kBlock32) {
-    const float magnitude = std::fabs(signed_max(in, kBlock32));
+    const float magnitude = std::fmin(std::fabs(signed_max(in, kBlock32)), std::numeric_limits<float>::max());
     // The largest value lands between 4 and 8 (levels end at 6).
     const int exponent = magnitude > 0 ? std::ilogb(magnitude) - 2 + 127 : 0;
     blocks[0] = static_cast<uint8_t>(exponent < 0 ? 0 : exponent > 254 ? 254 : exponent);
