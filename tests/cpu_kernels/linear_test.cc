@@ -107,7 +107,8 @@ class Case {
   double activation(int64_t row, int64_t i) {
     if (!q8_) return x_.as<float>()[row * shape_.k + i];
     const int64_t at = row * rows_.k_padded + i;
-    return static_cast<double>(rows_.codes[at]) * static_cast<double>(rows_.factors[at / 256 * 16 + at % 256 / 32]);
+    return static_cast<double>(rows_.codes[at] + rows_.zeros[at]) *
+           static_cast<double>(rows_.factors[at / 256 * 16 + at % 256 / 32]);
   }
 
   // Roundings that any product passes on its way to the sum: additions into its partial sum and a few for its factors
@@ -268,7 +269,11 @@ TEST_P(QuantizeRows, RoundsToNearestAndAgreesWithGeneric) {
   for (int64_t i = 0; i < 32; ++i) x[static_cast<size_t>(stride + 32 + i)] *= 1e37f;          // large
   for (int64_t i = 0; i < 32; ++i) x[static_cast<size_t>(2 * stride + i)] = i < 16 ? -1 : 1;  // extremes
   for (int64_t i = 1; i < 32; ++i) x[static_cast<size_t>(3 * stride + i)] = static_cast<float>(i) - 15.5f;
-  x[static_cast<size_t>(3 * stride)] = 127;  // scale 1: halves are rounded to even
+  x[static_cast<size_t>(3 * stride)] = 126.5f;  // with −126.5: scale 1, zero point 0; halves are rounded to even
+  x[static_cast<size_t>(3 * stride + 1)] = -126.5f;
+  for (int64_t i = 32; i < 64; ++i)
+    x[static_cast<size_t>(3 * stride + i)] = 5 + 0.01f * static_cast<float>(i);                    // far from 0
+  for (int64_t i = 64; i < 96; ++i) x[static_cast<size_t>(3 * stride + i)] = i == 70 ? 50 : 0.1f;  // an outlier
   x[static_cast<size_t>(4 * stride + 40)] = std::numeric_limits<float>::infinity();
   x[static_cast<size_t>(4 * stride + 70)] = std::numeric_limits<float>::quiet_NaN();
   const size_t bytes = quantized_rows_bytes(n, k);
@@ -295,12 +300,15 @@ TEST_P(QuantizeRows, RoundsToNearestAndAgreesWithGeneric) {
       if (!finite) {
         EXPECT_TRUE(std::isnan(scale)) << "infinity and NaN must show";
       } else {
-        EXPECT_LE(std::abs(static_cast<float>(got.codes[at]) * scale - value), 0.5001f * scale + 1e-36f)
+        EXPECT_LE(std::abs(static_cast<float>(got.codes[at] + got.zeros[at]) * scale - value), 0.5001f * scale + 1e-36f)
             << row << " " << i;
       }
     }
   }
-  EXPECT_EQ(got.codes[3 * got.k_padded + 1], -14);  // −14.5
+  EXPECT_EQ(std::memcmp(got.zeros, want.zeros, static_cast<size_t>(total)), 0);
+  EXPECT_EQ(got.zeros[3 * got.k_padded], 0);
+  EXPECT_GT(got.zeros[3 * got.k_padded + 64], 120) << "values on one side have all codes";
+  EXPECT_EQ(got.codes[3 * got.k_padded + 3], -12);  // −12.5
   EXPECT_EQ(got.codes[3 * got.k_padded + 17], 2);   // 1.5
   EXPECT_TRUE(got_memory.front_intact());
 }

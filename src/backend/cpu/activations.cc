@@ -78,6 +78,7 @@ QuantizedRows rows_from(const QuantizedRows& all, int64_t first) {
   QuantizedRows q = all;
   int64_t units = first * (q.k_padded / 256);  // of 256 codes
   q.codes += units * 256;
+  q.zeros += units * 256;
   q.factors += units * 16;
   q.half_sums += units * 16;
   q.offsets += units * 8;

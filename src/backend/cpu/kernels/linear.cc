@@ -20,7 +20,7 @@ Sizes sizes_of(int64_t n, int64_t k) {
   s.codes = up(n * k_padded);
   s.groups = up(n * k_padded / 32 * 4);
   s.halves = up(n * k_padded / 16 * 4);
-  s.total = s.codes + s.groups + 3 * s.halves;
+  s.total = 2 * s.codes + s.groups + 3 * s.halves;
   return s;
 }
 
@@ -40,6 +40,7 @@ QuantizedRows quantized_rows_at(void* memory, int64_t n, int64_t k) {
   };
   QuantizedRows rows;
   rows.codes = reinterpret_cast<int8_t*>(take(s.codes));
+  rows.zeros = reinterpret_cast<int8_t*>(take(s.codes));
   rows.factors = reinterpret_cast<float*>(take(s.halves));
   rows.half_sums = reinterpret_cast<float*>(take(s.halves));
   rows.offsets = reinterpret_cast<int32_t*>(take(s.groups));

@@ -26,13 +26,17 @@ struct Matrix {
   int64_t row_bytes;  // from one row to the next
 };
 
-// Activations rounded to signed 8 bit in groups of 32 with one scale (max|x| / 127) each. Rows are padded to a multiple
-// of 256 elements (a unit) with zeros. Sums of the codes serve weights with offsets and minimums.
+// Activations rounded to 8 bit in groups of 32: x ≈ scale · (code + zero), codes within ±127, one scale and zero point
+// for each group. The zero point stands in the middle of the group's range, so a group whose values lie on one side, or
+// that has an outlier on one side, keeps twice the resolution (on SmolLM2 a third of the divergence of symmetric
+// codes). Rows are padded to a multiple of 256 elements (a unit) with zeros. Sums over (code + zero) serve weights with
+// offsets and minimums.
 struct QuantizedRows {
   int8_t* codes;          // [n][k_padded]
-  float* factors;         // [n][units][16]  8 scales, then 8 times −scale · Σ codes of the group
-  float* half_sums;       // [n][units][16]  −scale · Σ codes of each half of a group
-  int32_t* offsets;       // [n][k_padded / 32]  −128 · Σ codes of the group
+  int8_t* zeros;          // [n][k_padded]  the group's zero point, once for each element
+  float* factors;         // [n][units][16]  8 scales, then 8 times −scale · Σ (code + zero) of the group
+  float* half_sums;       // [n][units][16]  −scale · Σ (code + zero) of each half of a group
+  int32_t* offsets;       // [n][k_padded / 32]  −128 · Σ (code + zero) of the group
   int32_t* half_offsets;  // [n][k_padded / 16]  the same for each half of a group
   int64_t k;
   int64_t k_padded;

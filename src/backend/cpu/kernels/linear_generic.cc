@@ -33,31 +33,42 @@ int32_t round_even(float x) {
   return static_cast<int32_t>(shifted - 12582912.0f);
 }
 
-// Bits of the largest |x|: the order of floats without sign is that of their bits, infinity and NaN on top.
-uint32_t largest_bits(const float* x) {
-  uint32_t max = 0;
-  for (int i = 0; i < 32; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, x + i, 4);
-    bits &= 0x7fffffff;
-    max = bits > max ? bits : max;
-  }
-  return max;
-}
-
 // One group of 32: values too small for a finite inverse count as zero; infinity or NaN makes the scale NaN, so that it
 // shows in every result.
 struct Group {
-  float scale, inverse;
+  float scale = 0, inverse = 0;
+  int32_t zero = 0;
 };
 
-Group group_of(uint32_t max_bits) {
-  float max;
-  std::memcpy(&max, &max_bits, 4);
-  if (max_bits >= 0x7f800000) return {std::numeric_limits<float>::quiet_NaN(), 0.0f};
-  if (max < 1e-36f) return {0.0f, 0.0f};
-  return {max / 127.0f, 127.0f / max};
+// The range [low, high] of the group is cut into 253 steps (code and zero point are rounded each by half a step at
+// most, so that codes stay within ±127); where it lies so far from 0 that the zero point would leave 8 bit, steps are
+// wider.
+Group group_of(const float* x) {
+  float low = x[0], high = x[0];
+  bool finite = true;
+  for (int i = 0; i < 32; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, x + i, 4);
+    finite &= (bits & 0x7fffffff) < 0x7f800000;
+    low = x[i] < low ? x[i] : low;
+    high = x[i] > high ? x[i] : high;
+  }
+  Group g;
+  if (!finite) {
+    g.scale = std::numeric_limits<float>::quiet_NaN();
+    return g;
+  }
+  const float middle = 0.5f * high + 0.5f * low, half = 0.5f * high - 0.5f * low;
+  const float distance = middle < 0 ? -middle : middle;
+  const float widest = half > distance ? half : distance;
+  if (widest < 1e-36f) return g;
+  g.scale = widest / 126.5f;
+  g.inverse = 126.5f / widest;
+  g.zero = round_even(middle * g.inverse);
+  return g;
 }
+
+int32_t clamp_code(int32_t code) { return code < -127 ? -127 : code > 127 ? 127 : code; }
 
 constexpr int64_t kColumns = 64;  // columns whose partial sums are kept at a time
 
@@ -70,14 +81,16 @@ void quantize_rows_generic(const float* x, int64_t x_stride, int64_t row_begin, 
     for (int64_t g = 0; g < n_groups; ++g) {
       const float* from = x + row * x_stride + g * 32;
       int8_t* codes = out.codes + row * out.k_padded + g * 32;
+      int8_t* zeros = out.zeros + row * out.k_padded + g * 32;
       const int64_t at = row * n_groups + g;
-      const bool inside = g * 32 < out.k;
-      const auto [scale, inverse] = group_of(inside ? largest_bits(from) : 0);
+      const Group group = g * 32 < out.k ? group_of(from) : Group();
+      const float scale = group.scale;
       int32_t sum[2] = {0, 0};
       for (int i = 0; i < 32; ++i) {
-        const int32_t code = inverse > 0 ? round_even(from[i] * inverse) : 0;
+        const int32_t code = group.inverse > 0 ? clamp_code(round_even(from[i] * group.inverse) - group.zero) : 0;
         codes[i] = static_cast<int8_t>(code);
-        sum[i / 16] += code;
+        zeros[i] = static_cast<int8_t>(group.zero);
+        sum[i / 16] += code + group.zero;
       }
       float* factors = out.factors + at / 8 * 16 + at % 8;
       factors[0] = scale;
@@ -108,7 +121,7 @@ void linear_q8_generic(const Matrix& w, int64_t row_begin, int64_t row_end, cons
           for (int64_t g = 0; g < slice; g += 32) {
             const int64_t at = column * x.k_padded + k0 + g;
             const float scale = x.factors[at / 256 * 16 + at % 256 / 32];
-            for (int i = 0; i < 32; ++i) values[i] = static_cast<float>(x.codes[at + i]) * scale;
+            for (int i = 0; i < 32; ++i) values[i] = static_cast<float>(x.codes[at + i] + x.zeros[at + i]) * scale;
             add_products(weights + g, values, 32, sums[j]);
           }
         }

@@ -17,13 +17,14 @@ constexpr int64_t kPrefetchBytes = 4096;  // how far ahead weights are asked for
 // One column of activations. Factors and half sums: 16 to a unit.
 struct Column {
   const int8_t* codes;
+  const int8_t* zeros;
   const float* factors;
   const float* half_sums;
 };
 
 Column column_of(const LinearQ8Call& c, int64_t j) {
   const int64_t at = (c.x_index ? c.x_index[j] : j) * c.x->k_padded;
-  return {c.x->codes + at, c.x->factors + at / 16, c.x->half_sums + at / 16};
+  return {c.x->codes + at, c.x->zeros + at, c.x->factors + at / 16, c.x->half_sums + at / 16};
 }
 
 // Sums of two neighbouring products in 16 bits.
@@ -31,6 +32,13 @@ template <class F>
 __m256i pair_products(__m256i codes, __m256i x) {
   if (F::kSigned) return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(x, codes));
   return _mm256_maddubs_epi16(codes, x);
+}
+
+// Sums of two neighbouring codes in 16 bits.
+template <class F>
+__m256i sum_pairs(__m256i codes) {
+  const __m256i ones = _mm256_set1_epi8(1);
+  return F::kSigned ? _mm256_maddubs_epi16(ones, codes) : _mm256_maddubs_epi16(codes, ones);
 }
 
 __m256i widen_pairs(__m256i pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
@@ -83,7 +91,11 @@ template <class F, int kColumns>
 __attribute__((always_inline)) inline void add_group(__m256i codes, int g, int part, const Column* columns, int64_t k,
                                                      const ScaleProducts* products, __m256 (&sums)[kColumns][2]) {
   for (int j = 0; j < kColumns; ++j) {
-    const __m256i sum = widen_pairs(pair_products<F>(codes, load_32(columns[j].codes + k + 32 * g)));
+    const __m256i of_codes = pair_products<F>(codes, load_32(columns[j].codes + k + 32 * g));
+    const __m256i of_zeros = pair_products<F>(codes, load_32(columns[j].zeros + k + 32 * g));
+    // Two pairs fit 16 bits only where codes are small.
+    const __m256i sum = F::kAdds >= 2 ? widen_pairs(_mm256_add_epi16(of_codes, of_zeros))
+                                      : _mm256_add_epi32(widen_pairs(of_codes), widen_pairs(of_zeros));
     const __m256 factor = group_factor<F>(products[j].of_group, g);
     sums[j][part] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(sum), factor, sums[j][part]);
   }
@@ -189,13 +201,15 @@ struct Strip {
   uint8_t* codes;   // [slice / 4][8 rows][4]
   float* scales;    // [groups][8 rows]
   float* minimums;  // the same
+  int32_t* sums;    // the same: Σ codes
 };
 
 Strip strip_at(void* scratch) {
   uint8_t* codes = static_cast<uint8_t*>(scratch);
   float* factors = reinterpret_cast<float*>(codes + kSlice * kStripRows);
-  static_assert(kSlice * kStripRows + 2 * (kSlice / 16) * kStripRows * 4 <= static_cast<int64_t>(kLinearScratchBytes));
-  return {codes, factors, factors + kSlice / 16 * kStripRows};
+  static_assert(kSlice * kStripRows + 3 * (kSlice / 16) * kStripRows * 4 <= static_cast<int64_t>(kLinearScratchBytes));
+  constexpr int64_t kFactors = kSlice / 16 * kStripRows;
+  return {codes, factors, factors + kFactors, reinterpret_cast<int32_t*>(factors + 2 * kFactors)};
 }
 
 // v[i] lane l → v[l] lane i.
@@ -237,6 +251,13 @@ void unpack_unit(const uint8_t* const (&units)[kStripRows], int n_groups, int64_
     transpose(v);
     for (int i = 0; i < 8; ++i)
       _mm256_store_si256(reinterpret_cast<__m256i*>(strip.codes + (k / 4 + 8 * g + i) * 32), v[i]);
+    constexpr int kGroup = F::kHalves ? 16 : 32;
+    for (int h = 0; h < 32 / kGroup; ++h) {
+      __m256i sum = _mm256_setzero_si256();
+      for (int i = 0; i < kGroup / 4; ++i)
+        sum = _mm256_add_epi32(sum, widen_pairs(sum_pairs<F>(v[h * (kGroup / 4) + i])));
+      _mm256_store_si256(reinterpret_cast<__m256i*>(strip.sums + ((k + 32 * g) / kGroup + h) * 8), sum);
+    }
   }
   Factors factors[kStripRows];
   for (int i = 0; i < 8; ++i) factors[i] = F::factors(units[i]);
@@ -313,8 +334,12 @@ void multiply_tile(const Strip& strip, int64_t n_k, const Column* columns, int64
     __m256i products[kColumns];
     multiply_group<F, kColumns, kGroup>(strip.codes + k * kStripRows, columns, k0 + k, products);
     const __m256 scale = _mm256_load_ps(strip.scales + k / kGroup * 8);
+    const __m256i code_sums = _mm256_load_si256(reinterpret_cast<const __m256i*>(strip.sums + k / kGroup * 8));
     const int64_t factor = (k0 + k) / kUnit * 16 + (k0 + k) % kUnit / 32;
     for (int j = 0; j < kColumns; ++j) {
+      // zero point · Σ codes: the lower halves multiply as 16 bits (sums are within ±2^13), the upper ones by 0.
+      const __m256i zero = _mm256_set1_epi32(static_cast<uint16_t>(columns[j].zeros[k0 + k]));
+      products[j] = _mm256_add_epi32(products[j], _mm256_madd_epi16(code_sums, zero));
       const __m256 both = _mm256_mul_ps(scale, _mm256_broadcast_ss(columns[j].factors + factor));
       sums[j] = _mm256_fmadd_ps(_mm256_cvtepi32_ps(products[j]), both, sums[j]);
       if (F::kSigned) continue;

@@ -18,6 +18,7 @@ constexpr int64_t kPrefetchBytes = 4096;  // how far ahead weights are asked for
 // One column of activations. Factors: 16 to a unit.
 struct Column {
   const int8_t* codes;
+  const int8_t* zeros;
   const float* factors;
   const float* half_sums;
   const int32_t* offsets;  // per group, or per half group for formats with kHalves
@@ -26,7 +27,7 @@ struct Column {
 template <class F>
 Column column_of(const LinearQ8Call& c, int64_t j) {
   const int64_t at = (c.x_index ? c.x_index[j] : j) * c.x->k_padded;
-  return {c.x->codes + at, c.x->factors + at / 16, c.x->half_sums + at / 16,
+  return {c.x->codes + at, c.x->zeros + at, c.x->factors + at / 16, c.x->half_sums + at / 16,
           F::kHalves ? c.x->half_offsets + at / 16 : c.x->offsets + at / 32};
 }
 
@@ -70,7 +71,8 @@ __attribute__((always_inline)) inline void add_chunk(__m512i codes, int c, int p
   const __m512i lanes = factor_lanes<F>(c);
   for (int j = 0; j < kColumns; ++j) {
     const __m512i x = _mm512_loadu_si512(columns[j].codes + k + 64 * c);
-    const __m512i products = _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, x);
+    const __m512i zeros = _mm512_loadu_si512(columns[j].zeros + k + 64 * c);
+    const __m512i products = _mm512_dpbusd_epi32(_mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, x), codes, zeros);
     sums[j][part] =
         _mm512_fmadd_ps(_mm512_cvtepi32_ps(products), _mm512_permutexvar_ps(lanes, scales[j]), sums[j][part]);
   }
@@ -168,13 +170,16 @@ struct Strip {
   uint8_t* codes;   // [slice / 4][16 rows][4]
   float* scales;    // [groups][16 rows]
   float* minimums;  // the same
+  int32_t* sums;    // the same: Σ codes
 };
 
 Strip strip_at(void* scratch, int i) {
-  constexpr int64_t kBytes = kStripCodes + 2 * (kSlice / 16) * kStripRows * 4;
+  constexpr int64_t kBytes = kStripCodes + 3 * (kSlice / 16) * kStripRows * 4;
+  static_assert(2 * kBytes <= static_cast<int64_t>(kLinearScratchBytes));
   uint8_t* p = static_cast<uint8_t*>(scratch) + i * kBytes;
   float* factors = reinterpret_cast<float*>(p + kStripCodes);
-  return {p, factors, factors + kSlice / 16 * kStripRows};
+  constexpr int64_t kFactors = kSlice / 16 * kStripRows;
+  return {p, factors, factors + kFactors, reinterpret_cast<int32_t*>(factors + 2 * kFactors)};
 }
 
 // v[i] lane l → v[l] lane i.
@@ -213,6 +218,12 @@ void unpack_unit(const uint8_t* const (&units)[kStripRows], int n_chunks, int64_
     }
     transpose(v);
     for (int i = 0; i < 16; ++i) _mm512_store_si512(strip.codes + (k / 4 + 16 * c + i) * 64, v[i]);
+    constexpr int kGroup = F::kHalves ? 16 : 32;
+    for (int g = 0; g < 64 / kGroup; ++g) {
+      __m512i sum = _mm512_setzero_si512();
+      for (int i = 0; i < kGroup / 4; ++i) sum = _mm512_dpbusd_epi32(sum, v[g * (kGroup / 4) + i], _mm512_set1_epi8(1));
+      _mm512_store_si512(strip.sums + ((k + 64 * c) / kGroup + g) * 16, sum);
+    }
   }
   for (int i = 0; i < 16; ++i) v[i] = _mm512_castps_si512(F::factors(units[i]));
   transpose(v);
@@ -270,10 +281,13 @@ void multiply_tile(const Strip* strips, int64_t n_k, const Column* columns, int6
     for (int j = 0; j < kColumns; ++j) sums[s][j] = _mm512_setzero_ps();
   for (int64_t k = 0; k < n_k; k += kGroup) {
     __m512i products[kStrips][kColumns];
-    for (int j = 0; j < kColumns; ++j) {
-      const __m512i start =
-          F::kMinimum ? _mm512_setzero_si512() : _mm512_set1_epi32(columns[j].offsets[(k0 + k) / kGroup]);
-      for (int s = 0; s < kStrips; ++s) products[s][j] = start;
+    for (int j = 0; j < kColumns; ++j) {  // zero point · Σ codes, a product of 16 bits (sums are below 2^13)
+      const __m512i zero = _mm512_set1_epi32(static_cast<uint16_t>(columns[j].zeros[k0 + k]));
+      for (int s = 0; s < kStrips; ++s) {
+        products[s][j] = _mm512_madd_epi16(_mm512_load_si512(strips[s].sums + k / kGroup * 16), zero);
+        if (!F::kMinimum)
+          products[s][j] = _mm512_add_epi32(products[s][j], _mm512_set1_epi32(columns[j].offsets[(k0 + k) / kGroup]));
+      }
     }
 #pragma GCC unroll 8
     for (int64_t i = 0; i < kGroup; i += 4) {
