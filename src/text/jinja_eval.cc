@@ -125,8 +125,8 @@ Value Interp::eval_slice(const Expr& e) {
 Value Interp::eval_item(const Expr& e) {
   const Value owner = eval(*e.items[0]), key = eval(*e.items[1]);
   line = e.line;
-  // Slices go to Python directly, so that their errors are errors; but what is constant was folded before, leniently.
-  if (e.items[1]->kind == ExprKind::Slice && !e.is_const) return slice_of(*this, owner, *key.as<SliceObj>());
+  // Slices go to Python directly, so that their errors are errors; but constant output is folded before, leniently.
+  if (e.items[1]->kind == ExprKind::Slice && !folding_) return slice_of(*this, owner, *key.as<SliceObj>());
   return get_item(*this, owner, key);
 }
 

@@ -100,10 +100,13 @@ Interp::Flow Interp::exec_one(const Stmt& s) {
 
 void Interp::exec_output(const Stmt& s) {
   for (const auto& e : s.exprs) {
-    if (e->kind == ExprKind::Const)
+    if (e->kind == ExprKind::Const) {
       print(e->value);
-    else
+    } else {
+      folding_ = e->is_const;
       print(eval(*e));
+      folding_ = false;
+    }
   }
 }
 

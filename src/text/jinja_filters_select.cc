@@ -23,7 +23,7 @@ struct Generator : IteratorObj {
       if (args.pos.empty()) in.fail(Err::Type, "missing required argument: 'value'");
       const Value source = std::move(args.pos[0]);
       args.pos.erase(args.pos.begin());
-      if (source.missing() || !truthy(source)) {
+      if (skips_empty() && !truthy(source)) {
         done = true;
         return false;
       }
@@ -37,6 +37,7 @@ struct Generator : IteratorObj {
     done = true;
     return false;
   }
+  virtual bool skips_empty() const { return true; }  // before anything is checked
   virtual void prepare(Interp& in) = 0;
   virtual bool take(Interp& in, const Value& item, Value* out) = 0;
 
@@ -112,6 +113,7 @@ struct UniqueGenerator : Generator {
     Generator::clear();
     seen = {};
   }
+  bool skips_empty() const override { return false; }
   void prepare(Interp& in) override {
     path = std::make_unique<AttributePath>(in, attribute_);
     seen = in.dict();
@@ -139,7 +141,6 @@ Value rejectattr(Interp& in, Args& args) { return Value(in.heap.make<SelectGener
 
 Value unique(Interp& in, Args& args) {
   const auto a = bind(in, "unique", args, {"value", "case_sensitive", "attribute"}, 1);
-  if (!is_iterable(a[0])) in.fail(Err::Type, "'{}' object is not iterable", type_name(a[0]));
   Args source;
   source.pos.push_back(a[0]);
   return Value(in.heap.make<UniqueGenerator>(std::move(source), !a[1].missing() && truthy(a[1]), a[2]));

@@ -24,19 +24,30 @@ Value attr(Interp& in, Args& args) {
   return v.missing() ? in.undefined_member(a[0], a[1]) : v;
 }
 
+// A generator: what it is given is looked at only when the first pair is asked for.
 struct PairIterator : IteratorObj {
-  explicit PairIterator(Ref<IteratorObj> i) : IteratorObj("generator"), items(std::move(i)) {}
-  void clear() override { items = {}; }
-  bool next(Interp& in, Value* out) override { return items && items->next(in, out); }
+  explicit PairIterator(const Value& v) : IteratorObj("generator"), source(v) {}
+  void clear() override {
+    source = Value();
+    items = {};
+  }
+  bool next(Interp& in, Value* out) override {
+    if (!items) {
+      const Value from = std::exchange(source, Value());
+      if (from.missing() || from.undefined()) return false;
+      if (!from.is(Kind::Dict)) in.fail(Err::Type, "Can only get item pairs from a mapping.");
+      const Value view(in.heap.make<ViewObj>(Ref<DictObj>(from.as<DictObj>()), ViewObj::What::Items));
+      items = iterate(in, view);
+    }
+    return items->next(in, out);
+  }
+  Value source;
   Ref<IteratorObj> items;
 };
 
 Value items(Interp& in, Args& args) {
   const auto a = bind(in, "items", args, {"value"}, 1);
-  if (a[0].undefined()) return Value(in.heap.make<PairIterator>(iterate(in, a[0])));
-  if (!a[0].is(Kind::Dict)) in.fail(Err::Type, "Can only get item pairs from a mapping.");
-  const Value view(in.heap.make<ViewObj>(Ref<DictObj>(a[0].as<DictObj>()), ViewObj::What::Items));
-  return Value(in.heap.make<PairIterator>(iterate(in, view)));
+  return Value(in.heap.make<PairIterator>(a[0]));
 }
 
 Value dictsort(Interp& in, Args& args) {

@@ -121,6 +121,7 @@ class Interp {
   uint64_t n_steps_ = 0, depth_ = 0, n_output_ = 0;
   const char* stack_base_;
   std::string* out_ = nullptr;
+  bool folding_ = false;                       // a constant expression is printed
   const std::string* filter_input_ = nullptr;  // text of the filter block being applied
   Ref<EnvObj> env_;
   Ref<DictObj> variables_, exports_;

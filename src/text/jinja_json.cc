@@ -233,11 +233,80 @@ Value import_json(Interp& in, const Json& json) {
   }
 }
 
+namespace {
+
+// Builds values as the text is read.
+struct JsonReader {
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  bool put(Value v) {
+    in.step();
+    if (open.empty()) {
+      result = std::move(v);
+    } else if (open.back().is(Kind::Dict)) {
+      open.back().as<DictObj>()->set(in, keys.back(), hash_value(in, keys.back()), std::move(v));
+    } else {
+      auto* list = open.back().as<ListObj>();
+      if (list->items.size() == list->items.capacity())
+        in.heap.charge(list, (list->items.size() * 2 + 4) * sizeof(Value));
+      list->items.push_back(std::move(v));
+    }
+    return true;
+  }
+  bool start(Value v) {
+    if (open.size() >= 500) in.fail(Err::Limit, "JSON nested deeper than 500 levels");
+    open.push_back(std::move(v));
+    keys.emplace_back();
+    return true;
+  }
+  bool end() {
+    Value v = std::move(open.back());
+    open.pop_back();
+    keys.pop_back();
+    return put(std::move(v));
+  }
+
+  bool null() { return put(Value::none()); }
+  bool boolean(bool b) { return put(Value(b)); }
+  bool number_integer(int64_t i) { return put(Value(i)); }
+  bool number_unsigned(uint64_t u) { return put(in.integer(BigInt::parse(std::to_string(u), 10))); }
+  bool number_float(double d, const std::string& text) {
+    if (text.find_first_of(".eE") != std::string::npos) return put(Value(d));
+    // An integer beyond 64 bits.
+    const bool negative = text.starts_with('-');
+    if (text.size() > 4300) in.fail(Err::Value, "Exceeds the limit (4300 digits) for integer string conversion");
+    const BigInt big = BigInt::parse(std::string_view(text).substr(negative), 10);
+    return put(in.integer(negative ? -big : big));
+  }
+  bool string(std::string& s) { return put(in.str(std::move(s))); }
+  bool binary(binary_t&) { return false; }
+  bool start_object(size_t) { return start(Value(in.dict())); }
+  bool key(std::string& s) {
+    keys.back() = in.str(std::move(s));
+    return true;
+  }
+  bool end_object() { return end(); }
+  bool start_array(size_t) { return start(in.list({})); }
+  bool end_array() { return end(); }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) { return false; }
+
+  Interp& in;
+  Value result;
+  std::vector<Value> open, keys;
+};
+
+}  // namespace
+
 Value from_json(Interp& in, std::string_view text) {
-  in.step_bytes(text.size() * 8);
-  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) in.fail(Err::Value, "the text is not JSON: {}", repr_of(text.substr(0, 60)));
-  return import_json(in, json);
+  in.step_bytes(text.size());
+  JsonReader reader{in, {}, {}, {}};
+  if (!Json::sax_parse(text, &reader))
+    in.fail(Err::Value, "the text is not JSON: {}", repr_of(text.substr(0, byte_offset(text, 60))));
+  return std::move(reader.result);
 }
 
 }  // namespace tally::text::jinja

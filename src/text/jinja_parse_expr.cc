@@ -27,6 +27,9 @@ ExprPtr Parser::finish(ExprPtr e) const {
     visit(e->args->star);
     visit(e->args->star_star);
   }
+  if (e->kind == ExprKind::Filter)  // these depend on the rendering
+    for (auto name : {"map", "select", "reject", "selectattr", "rejectattr", "random"})
+      is_const = is_const && e->name != name;
   e->depth = deepest + 1;
   e->is_const = is_const;
   if (e->depth > kTreeDepthMax)
@@ -283,9 +286,7 @@ ExprPtr Parser::parse_tuple(const TupleMode& mode) {
   bool is_tuple = false;
   while (true) {
     if (!e->items.empty()) expect(Tok::Comma);
-    if (is(Tok::VariableEnd) || is(Tok::BlockEnd) || is(Tok::RParen) ||
-        (!mode.end_name.empty() && is_name(mode.end_name)))
-      break;
+    if (is(Tok::VariableEnd) || is(Tok::BlockEnd) || is(Tok::RParen)) break;
     e->items.push_back(mode.simplified ? parse_primary(mode.with_namespace) : parse_expression(mode.with_condition));
     if (!is(Tok::Comma)) break;
     is_tuple = true;
@@ -370,6 +371,8 @@ ExprPtr Parser::parse_subscript(ExprPtr owner) {
     arg = std::move(args[0]);
   } else {
     arg = node(ExprKind::Tuple, token.line);
+    for (const auto& a : args)
+      if (a->kind == ExprKind::Slice) fail("a slice cannot be one of several subscripts", token.line);
     arg->items = std::move(args);
     arg = finish(std::move(arg));
   }

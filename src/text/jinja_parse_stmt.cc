@@ -137,11 +137,10 @@ StmtPtr Parser::dispatch_statement(const std::string& tag) {
 
 StmtPtr Parser::parse_for() {
   auto s = std::make_unique<Stmt>(StmtKind::For, next().line);
-  s->target = parse_target(false, false, true);
+  s->target = parse_target(false, false);
   expect_name("in");
   TupleMode mode;
   mode.with_condition = false;
-  mode.end_name = "recursive";
   s->expr = parse_tuple(mode);
   if (skip_if_name("if")) s->test = parse_expression();
   s->recursive = skip_if_name("recursive");
@@ -171,7 +170,7 @@ StmtPtr Parser::parse_if() {
 
 StmtPtr Parser::parse_set() {
   auto s = std::make_unique<Stmt>(StmtKind::Set, next().line);
-  s->target = parse_target(false, true, false);
+  s->target = parse_target(false, true);
   if (skip_if(Tok::Assign)) {
     s->expr = parse_tuple({});
     return s;
@@ -186,7 +185,7 @@ StmtPtr Parser::parse_with() {
   auto s = std::make_unique<Stmt>(StmtKind::With, next().line);
   while (!is(Tok::BlockEnd)) {
     if (!s->targets.empty()) expect(Tok::Comma);
-    s->targets.push_back(parse_target(false, false, false));
+    s->targets.push_back(parse_target(false, false));
     expect(Tok::Assign);
     s->exprs.push_back(parse_expression());
   }
@@ -215,7 +214,7 @@ void Parser::parse_signature(FunctionInfo* function) {
   expect(Tok::LParen);
   while (!is(Tok::RParen)) {
     if (!function->parameters.empty()) expect(Tok::Comma);
-    ExprPtr parameter = parse_target(true, false, false);
+    ExprPtr parameter = parse_target(true, false);
     for (const auto& other : function->parameters)
       if (other->name == parameter->name)
         fail(fmt::format("duplicate argument '{}' in function definition", other->name));
@@ -231,7 +230,7 @@ void Parser::parse_signature(FunctionInfo* function) {
 StmtPtr Parser::parse_macro() {
   auto s = std::make_unique<Stmt>(StmtKind::Macro, next().line);
   s->function = std::make_unique<FunctionInfo>();
-  s->target = parse_target(true, false, false);
+  s->target = parse_target(true, false);
   s->function->name = s->target->name;
   parse_signature(s->function.get());
   s->body = parse_statements({"endmacro"}, true);
@@ -289,7 +288,7 @@ StmtPtr Parser::parse_include(const std::string& tag) {
   s->expr = parse_expression();
   if (tag == "import") {
     expect_name("as");
-    s->target = parse_target(true, false, false);
+    s->target = parse_target(true, false);
   }
   while (!is(Tok::BlockEnd) && !is(Tok::Eof)) next();
   return s;
@@ -312,7 +311,7 @@ void Parser::make_target(Expr* target) const {
   target->store = true;
 }
 
-ExprPtr Parser::parse_target(bool name_only, bool with_namespace, bool stop_at_in) {
+ExprPtr Parser::parse_target(bool name_only, bool with_namespace) {
   ExprPtr target;
   if (name_only) {
     const Token& token = expect(Tok::Name);
@@ -325,7 +324,6 @@ ExprPtr Parser::parse_target(bool name_only, bool with_namespace, bool stop_at_i
     TupleMode mode;
     mode.simplified = true;
     mode.with_namespace = with_namespace;
-    mode.end_name = stop_at_in ? "in" : "";
     target = parse_tuple(mode);
   }
   make_target(target.get());

@@ -61,7 +61,7 @@ class Parser {
   StmtPtr parse_print();
   StmtPtr parse_include(const std::string& tag);
   void parse_signature(FunctionInfo* function);
-  ExprPtr parse_target(bool name_only, bool with_namespace, bool stop_at_in);
+  ExprPtr parse_target(bool name_only, bool with_namespace);
   void make_target(Expr* target) const;
 
   // Expressions (jinja_parse_expr.cc).
@@ -79,7 +79,6 @@ class Parser {
   ExprPtr parse_primary(bool with_namespace = false);
   struct TupleMode {
     bool simplified = false, with_condition = true, parentheses = false, with_namespace = false;
-    std::string_view end_name;
   };
   ExprPtr parse_tuple(const TupleMode& mode);
   ExprPtr parse_list();

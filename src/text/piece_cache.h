@@ -1,4 +1,5 @@
-// Ids of short pieces seen before: direct-mapped, so bounded and without bookkeeping. One per thread that encodes.
+// Ids of short pieces seen before: direct-mapped, so bounded and almost without bookkeeping. It starts small and grows
+// with use, so that short texts do not pay for it. One per thread that encodes.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,10 @@ class PieceCache {
 
   void store(std::string_view piece, std::span<const int32_t> ids) {
     if (ids.size() > kMaxIds) return;
-    if (entries_.empty()) entries_.resize(kEntries);
+    if (++n_stores_ > 2 * entries_.size() && entries_.size() < kMaxEntries) {
+      entries_.assign(entries_.empty() ? kMinEntries : 4 * entries_.size(), Entry());
+      n_stores_ = 0;
+    }
     Entry& e = entry(piece);
     e.n_bytes = static_cast<uint8_t>(piece.size());
     e.n_ids = static_cast<uint8_t>(ids.size());
@@ -40,7 +44,8 @@ class PieceCache {
 
  private:
   static constexpr uint8_t kUnused = 255;
-  static constexpr size_t kEntries = size_t{1} << 15;
+  static constexpr size_t kMinEntries = size_t{1} << 9;
+  static constexpr size_t kMaxEntries = size_t{1} << 15;
   struct Entry {
     int32_t ids[kMaxIds];
     uint8_t n_bytes = 0;
@@ -48,9 +53,10 @@ class PieceCache {
     char bytes[kMaxBytes];
   };
 
-  Entry& entry(std::string_view piece) { return entries_[hash_bytes(piece.data(), piece.size()) % kEntries]; }
+  Entry& entry(std::string_view piece) { return entries_[hash_bytes(piece.data(), piece.size()) % entries_.size()]; }
 
   std::vector<Entry> entries_;  // empty until the first store
+  size_t n_stores_ = 0;         // since the last growth
 };
 
 }  // namespace tally::text
