@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "app/memory.h"
 #include "app/model_path.h"
 #include "app/provenance.h"
 #include "base/error.h"
@@ -41,6 +42,7 @@ std::unique_ptr<OpenModel> open_model(const EngineArgs& args) {
   runtime::EngineOptions options = args.options;
   options.ledger = &model->ledger;
   options.trace_plans = args.trace == "plan";
+  app::require_fit(model->file, options, args.force);
   model->engine = std::make_unique<runtime::Engine>(model->file, options);
   return model;
 }
