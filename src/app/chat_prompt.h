@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "app/chat_template.h"
 #include "gguf/gguf.h"
-#include "text/template.h"
 #include "text/tokenizer.h"
 
 namespace tally::app {
@@ -21,7 +21,7 @@ struct ChatRequest {
 
 class ChatModel {
  public:
-  // The tokenizer must outlive it. A template that does not parse is reported when it is first used.
+  // The tokenizer must outlive it. Error (BadInput) when the file's template cannot be parsed.
   ChatModel(const gguf::Metadata& metadata, const text::Tokenizer& tokenizer);
 
   std::string render(const ChatRequest& request) const;
@@ -29,7 +29,7 @@ class ChatModel {
   std::vector<int32_t> encode(const ChatRequest& request) const;
 
  private:
-  std::string file_, source_, tools_source_, bos_, eos_;
+  ModelTemplate template_;
   const text::Tokenizer* tokenizer_;
 };
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "app/limits.h"
+#include "app/memory.h"
 #include "app/tokenizer_from_gguf.h"
 #include "base/error.h"
 #include "cli/run_args.h"
@@ -46,6 +47,7 @@ void add_sampling(CLI::App& c, RunArgs& a) {
 Speaker open_speaker(RunArgs& args) {
   Speaker s;
   s.model = open_model(args.engine);
+  if (!args.jsonl && !args.engine.quiet) fmt::print(stderr, "{}\n", app::fit_line(s.model->file, args.engine.options));
   const gguf::Metadata& meta = s.model->file.metadata();
   if (app::has_tokenizer(meta)) {
     s.tokenizer.emplace(app::tokenizer_from_gguf(meta));
