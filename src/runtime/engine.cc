@@ -30,7 +30,6 @@ Engine::Engine(const gguf::File& file, const EngineOptions& options) : file_(fil
   models::ModelSource source = models::source_of(file);
   bool want_mtp = options.n_draft > 0 || options.with_mtp;
   if (want_mtp) mtp_ = models::build_mtp_program(source);
-  if (mtp_) mtp_->name += "-mtp";  // plans in ledgers are told apart by name
   if (want_mtp && !mtp_)
     fail(ErrorCode::BadInput,
          "{}: has no multi-token-prediction block (key \"{}.nextn_predict_layers\"), so nothing can be drafted",
