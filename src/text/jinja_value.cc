@@ -38,6 +38,10 @@ void destroy(Object* object) {
   heap->draining_ = false;
 }
 
+void release_object(Object* object) {
+  if (!object->immortal && --object->refs == 0) destroy(object);
+}
+
 Heap::~Heap() {
   for (auto& object : tracked_) object->clear();
   tracked_.clear();

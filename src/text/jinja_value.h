@@ -62,6 +62,8 @@ struct Object {
 };
 
 void destroy(Object* object);
+// Gives up one reference. Not inline: the compiler would see impossible paths through it in constant values.
+void release_object(Object* object);
 
 // A counted pointer to an object of known type.
 template <typename T>
@@ -149,7 +151,7 @@ class Value {
     if (is_object() && !o_->immortal) ++o_->refs;
   }
   void release() {
-    if (is_object() && !o_->immortal && --o_->refs == 0) destroy(o_);
+    if (is_object()) release_object(o_);
   }
   Kind kind_ = Kind::Missing;
   union {
@@ -229,6 +231,8 @@ class Heap {
 
  private:
   friend void destroy(Object* object);
+// Gives up one reference. Not inline: the compiler would see impossible paths through it in constant values.
+void release_object(Object* object);
   void check(Object* fresh);
   uint64_t limit_, live_ = 0;
   bool draining_ = false;
