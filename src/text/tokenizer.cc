@@ -287,10 +287,8 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool special) const 
 }
 
 std::string Tokenizer::decode_whole(std::span<const int32_t> ids, bool special) const {
-  const bool after_bos = !ids.empty() && parts_->add_bos && ids[0] == bos();
-  if (after_bos) ids = ids.subspan(1);
   std::string out = decode(ids, special);
-  const bool strip = parts_->add_space_prefix && !after_bos && !ids.empty() && piece(ids[0], special).starts_with(' ');
+  const bool strip = parts_->add_space_prefix && !ids.empty() && piece(ids[0], special).starts_with(' ');
   return strip ? out.substr(1) : out;
 }
 

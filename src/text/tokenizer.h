@@ -63,7 +63,7 @@ class Tokenizer {
   const std::string& piece(int32_t id, bool special) const;
   // The concatenation of the pieces; an id out of range is an Error.
   std::string decode(std::span<const int32_t> ids, bool special) const;
-  // The same for a whole sequence: vocabularies that put a space before the text lose it again.
+  // The same for a whole sequence: in vocabularies that put a space before the text, the first token loses it again.
   std::string decode_whole(std::span<const int32_t> ids, bool special) const;
 
   int32_t vocab_size() const;

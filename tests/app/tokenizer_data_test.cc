@@ -129,7 +129,7 @@ TEST(TokenizerData, DefaultsOfEveryPreTokenizer) {
     text::TokenizerSpec spec;
     spec.file = "small";
     spec.model = "gpt2";
-    spec.pre = id == "(missing)" ? "" : id;
+    if (id != "(missing)") spec.pre = id;
     spec.tokens.assign(texts.begin(), texts.end());
     const std::string merge = "x y";
     spec.merges = {merge};

@@ -1,6 +1,7 @@
 // Hostile vocabularies and hostile texts. The first byte chooses: 0 a whole GGUF file with a text behind it, 1 a
 // vocabulary spelled out in the input, else a text for one of the built-in vocabularies.
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ void exercise(const text::Tokenizer& tokenizer, std::string_view bytes) {
     std::string streamed;
     for (const int32_t id : ids) {
       CHECK(id >= 0 && id < tokenizer.vocab_size());
-      streamed += decoder.push(id);
-      CHECK(text::is_valid_utf8(streamed));
+      const std::string piece = decoder.push(id);
+      CHECK(text::is_valid_utf8(piece));
+      streamed += piece;
     }
     streamed += decoder.flush();
     CHECK(streamed == text::replace_ill_formed(tokenizer.decode(ids, true), text::Replace::EachSequence));
@@ -86,8 +88,10 @@ text::Tokenizer built_in(const text::PreInfo& info) {
 void check_splits(const text::PreInfo& info, std::string_view bytes) {
   const std::string valid = text::replace_ill_formed(bytes, text::Replace::EachByte);
   static text::RegexScratch scratch;
+  static std::map<text::PreGroup, text::PreTokenizer> splitters;
+  const auto& splitter = splitters.try_emplace(info.group, info.group).first->second;
   std::vector<uint32_t> ends;
-  text::PreTokenizer(info.group).split(valid, scratch, ends);
+  splitter.split(valid, scratch, ends);
   uint32_t done = 0;
   for (const uint32_t end : ends) {
     CHECK(end > done);
@@ -101,13 +105,11 @@ void check_splits(const text::PreInfo& info, std::string_view bytes) {
 
 void text_only(size_t choice, std::string_view bytes) {
   const auto infos = text::pre_infos();
-  static std::vector<text::Tokenizer> tokenizers = [&] {
-    std::vector<text::Tokenizer> all;
-    for (const auto& info : infos) all.push_back(built_in(info));
-    return all;
-  }();
-  const text::PreInfo& info = infos[choice % infos.size()];
-  const text::Tokenizer& tokenizer = tokenizers[choice % infos.size()];
+  static std::map<size_t, text::Tokenizer> tokenizers;  // made when first asked for
+  const size_t which = choice % infos.size();
+  const text::PreInfo& info = infos[which];
+  if (!tokenizers.contains(which)) tokenizers.emplace(which, built_in(info));
+  const text::Tokenizer& tokenizer = tokenizers.at(which);
   check_splits(info, bytes);
   exercise(tokenizer, bytes);
   if (info.id.empty() || info.raw_utf8 || info.nfc) return;

@@ -79,7 +79,7 @@ TEST(Tokenizer, SentencePiecePrefixesAndByteFallback) {
   EXPECT_EQ(t.encode("é", false, false), (Ids{t.find_token("▁"), 3 + 0xC3, 3 + 0xA9}));
   EXPECT_EQ(t.decode(Ids{space_hi, hi}, false), " hihi");
   EXPECT_EQ(t.decode_whole(Ids{space_hi, hi}, false), "hihi");
-  EXPECT_EQ(t.decode_whole(Ids{1, space_hi}, false), " hi");
+  EXPECT_EQ(t.decode_whole(Ids{1, space_hi}, true), "<s> hi");
   v.spec.add_space_prefix = false;
   EXPECT_EQ(v.tokenizer().encode("hi", true, false), (Ids{1, hi}));
 }
