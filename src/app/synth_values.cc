@@ -45,6 +45,22 @@ std::vector<float> normal_values(uint64_t seed, uint64_t n) {
   return values;
 }
 
+// A permutation of a pool's units, so that the rows of a small matrix all differ: multiply and xor-shift, twice, with
+// constants of its own for each run of kPoolUnits units.
+class Shuffle {
+ public:
+  Shuffle(uint64_t seed, uint64_t run) : a_(random_u64(seed, 2 * run)), b_(random_u64(seed, 2 * run + 1)) {}
+  uint64_t operator()(uint64_t i) const {
+    i = (i * (a_ | 1) + (a_ >> 32)) % kPoolUnits;
+    i ^= i >> 5;
+    i = (i * (b_ | 1) + (b_ >> 32)) % kPoolUnits;
+    return i ^ i >> 6;
+  }
+
+ private:
+  uint64_t a_, b_;
+};
+
 uint64_t tensor_seed(uint64_t seed, const SynthTensor& t) { return hash_bytes(t.name.data(), t.name.size(), seed); }
 
 }  // namespace
@@ -89,8 +105,11 @@ void SynthValues::fill(const SynthTensor& t, uint64_t first_unit, std::span<uint
   }
   const uint8_t* pool = pools_.at({t.type->id, t.dims[0]}).data();
   const uint64_t unit = unit_bytes(t);
-  for (uint64_t at = 0, i = first_unit; at < out.size(); at += unit, ++i)
-    std::memcpy(out.data() + at, pool + random_u64(seed, i) % kPoolUnits * unit, std::min(unit, out.size() - at));
+  Shuffle shuffle(seed, first_unit / kPoolUnits);
+  for (uint64_t at = 0, i = first_unit; at < out.size(); at += unit, ++i) {
+    if (i % kPoolUnits == 0) shuffle = Shuffle(seed, i / kPoolUnits);
+    std::memcpy(out.data() + at, pool + shuffle(i % kPoolUnits) * unit, std::min(unit, out.size() - at));
+  }
 }
 
 float SynthValues::special(const SynthTensor& t, uint64_t seed, uint64_t i) const {

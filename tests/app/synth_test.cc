@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "app/quantize_rules.h"
 #include "base/error.h"
@@ -154,6 +155,19 @@ TEST(Synth, MatricesHaveUnitGain) {
     for (float x : values) squares += double(x) * x;
     EXPECT_NEAR(squares / double(values.size()) * double(t.dims[0]), 1, 0.05) << types << " " << t.type->name;
   }
+}
+
+// Equal rows of the head would give equal logits, and a choice between them that says nothing.
+TEST(Synth, RowsOfASmallMatrixDiffer) {
+  test::TemporaryFolder folder;
+  const SynthOptions options = tiny("qwen35moe", folder.file("model.gguf"));
+  synthesize(options);
+  const gguf::File file = gguf::File::open(options.path);
+  const gguf::TensorInfo& t = *file.find("output.weight");
+  const size_t row = t.bytes / t.dims[1];
+  std::set<std::string> rows;
+  for (uint64_t r = 0; r < t.dims[1]; ++r) rows.emplace(reinterpret_cast<const char*>(t.data) + r * row, row);
+  EXPECT_EQ(rows.size(), t.dims[1]);
 }
 
 void expect_error(ErrorCode code, const std::string& part, const SynthOptions& options) {
