@@ -193,6 +193,9 @@ struct Tokenizer::Parts {
     return scratch;
   }
   void give_back(std::unique_ptr<Scratch> scratch) {
+    // What one huge word needed is not kept.
+    constexpr size_t kKeptSymbols = size_t{1} << 18;
+    if (scratch->bpe.symbols.capacity() + scratch->spm.symbols.capacity() > kKeptSymbols) return;
     const std::lock_guard lock(mutex);
     idle.push_back(std::move(scratch));
   }
