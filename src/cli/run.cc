@@ -83,7 +83,7 @@ runtime::GenerateSettings settings_of(const RunArgs& args, const Speaker& speake
   s.sampling = args.sampling;
   s.n_predict = args.n_predict;
   s.ignore_stop_ids = args.ignore_eos;
-  if (speaker.tokenizer) s.stop_ids = speaker.tokenizer->eog_ids();
+  if (speaker.tokenizer) s.stop_ids = speaker.tokenizer->eog_ids(), s.n_choices = speaker.tokenizer->vocab_size();
   if (auto banned = speaker.model->file.metadata().find_ints("tokenizer.ggml.suppress_tokens"))
     s.banned.assign(banned->begin(), banned->end());
   s.cancel = &was_interrupted;

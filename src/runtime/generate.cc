@@ -20,6 +20,7 @@ class Chooser {
   // The token after `history` by this row. Sets `done` when the generation ends with it.
   int32_t choose(std::span<const float> logits, std::span<const int32_t> history) {
     stats_.logits_hash = hash_bytes(logits.data(), logits.size_bytes(), stats_.logits_hash);
+    if (settings_.n_choices > 0) logits = logits.first(std::min<size_t>(settings_.n_choices, logits.size()));
     int32_t token = ops::sample(logits, history, settings_.sampling, history.size(), settings_.banned);
     ++stats_.n_generated;
     bool go_on = on_token_(token);
@@ -142,7 +143,8 @@ Finish generate(Engine& engine, Sequence& s, std::span<const int32_t> prompt, co
   Chooser chooser(engine, settings, on_token, stats);
   int last = static_cast<int>(prompt.size()) - 1;
   std::vector<float> row;
-  engine.consume(s, prompt, {&last, 1}, [&](int, std::span<const float> logits) { row.assign(logits.begin(), logits.end()); });
+  engine.consume(s, prompt, {&last, 1},
+                 [&](int, std::span<const float> logits) { row.assign(logits.begin(), logits.end()); });
   stats.prompt_ns = now_ns() - begin;
   int32_t token = chooser.choose(row, s.tokens);
   begin = now_ns();

@@ -16,6 +16,7 @@ struct GenerateSettings {
   ops::SamplingSettings sampling;
   std::vector<int32_t> stop_ids;  // end-of-generation tokens
   std::vector<int32_t> banned;    // never chosen
+  int n_choices = 0;              // only ids below this are chosen (files pad their vocabulary); 0: all
   bool ignore_stop_ids = false;
   int n_predict = 64;  // most tokens; −1: until the context is full
   const std::atomic<bool>* cancel = nullptr;
