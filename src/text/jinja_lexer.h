@@ -1,6 +1,7 @@
 // Splits a template into tokens, with the whitespace rules of trim_blocks and lstrip_blocks.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
