@@ -2,6 +2,7 @@
 // definition: whole Programs of all architectures, op by op, each fed with the reference's inputs.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

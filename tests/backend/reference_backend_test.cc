@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "golden/golden_model.h"
 
+#include <algorithm>
+
 namespace tally::test {
 namespace {
 

@@ -1,6 +1,7 @@
 // Every format against the published vectors (bit for bit) and against blocks computed by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>

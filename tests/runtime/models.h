@@ -1,6 +1,7 @@
 // Models that every clone has, and engines over them.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>

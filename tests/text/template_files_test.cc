@@ -36,13 +36,14 @@ std::string judge(const std::string& source, const Json& variables, const Json& 
     text = Template::parse(source).render(variables, options);
   } catch (const TemplateError& e) {
     if (!row.contains("error")) return std::string("fails: ") + e.what();
-    if (row["error_type"] == "TemplateError" && e.what() != row["error"]) return std::string("raised ") + e.what();
+    if (row["error_type"] == "TemplateError" && e.what() != row["error"].get<std::string>())
+      return std::string("raised ") + e.what();
     if (row.contains("output_extended")) return std::string("fails: ") + e.what();
     return "";
   }
-  if (row.contains("output_extended") && text == row["output_extended"]) return "";
+  if (row.contains("output_extended") && text == row["output_extended"].get<std::string>()) return "";
   if (row.contains("error")) return "gives " + text + "\n  expected the error " + row["error"].get<std::string>();
-  if (text == row["output"]) return "";
+  if (text == row["output"].get<std::string>()) return "";
   return "gives " + text + "\n  expected " + row["output"].get<std::string>();
 }
 
