@@ -62,7 +62,7 @@ void run(RunArgs& args) {
   if (args.jsonl) return run_jsonl_mode(args, speaker);
   watch_interrupts();
   if (args.has_message) return run_once(args, speaker, args.message, true);
-  if (args.has_prompt) return run_once(args, speaker, args.prompt, false);
+  if (args.has_prompt || !args.ids.empty()) return run_once(args, speaker, args.prompt, false);
   if (isatty(0)) return run_chat(args, speaker);
   std::string prompt((std::istreambuf_iterator<char>(std::cin)), {});
   run_once(args, speaker, prompt, false);
@@ -114,6 +114,10 @@ void add_run(CLI::App& app) {
                                "text to continue, as it is (default: standard input; a chat when that is a terminal)");
   auto* message = c->add_option("-m,--message", a->message, "one message to answer, put into the model's chat template")
                       ->excludes(prompt);
+  c->add_option("--ids", a->ids, "a prompt as token ids, for models without a tokenizer")
+      ->delimiter(',')
+      ->excludes(prompt)
+      ->excludes(message);
   c->add_option("--system", a->system, "system message of the chat");
   c->add_option("-n,--n-predict", a->n_predict, "most tokens to generate; -1: until the context is full")
       ->capture_default_str();

@@ -15,6 +15,7 @@ namespace tally::cli {
 struct RunArgs {
   EngineArgs engine;
   std::string prompt, message, system;
+  std::vector<int32_t> ids;  // a prompt as token ids
   bool has_prompt = false, has_message = false;
   int n_predict = 256;
   ops::SamplingSettings sampling;

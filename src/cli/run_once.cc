@@ -16,8 +16,8 @@ namespace {
 
 std::vector<int32_t> prompt_ids(const RunArgs& args, Speaker& s, const std::string& prompt, bool is_message,
                                 bool fresh) {
-  if (!s.tokenizer)
-    fail(ErrorCode::BadInput, "{}: has no tokenizer; give token ids with --jsonl", s.model->file.path());
+  if (!args.ids.empty()) return args.ids;
+  if (!s.tokenizer) fail(ErrorCode::BadInput, "{}: has no tokenizer; give token ids with --ids", s.model->file.path());
   if (!is_message) return s.tokenizer->encode(prompt, fresh, true);
   nlohmann::ordered_json messages = nlohmann::ordered_json::array();
   if (!args.system.empty()) messages.push_back({{"role", "system"}, {"content", args.system}});
@@ -35,7 +35,8 @@ void run_once(const RunArgs& args, Speaker& s, const std::string& prompt, bool i
   if (ids.empty()) fail(ErrorCode::Usage, "the prompt is empty; give text with -p, or on standard input");
   runtime::Sequence sequence = fresh ? engine.open() : engine.restore_file(args.load_state);
   if (!is_message && fresh && isatty(1)) fmt::print("{}", prompt);
-  app::TextStream stream(*s.tokenizer, args.stops);
+  std::optional<app::TextStream> stream;
+  if (s.tokenizer) stream.emplace(*s.tokenizer, args.stops);
   std::vector<app::Explanation> parts;
   runtime::GenerateStats stats;
   bool first = true;
@@ -47,12 +48,12 @@ void run_once(const RunArgs& args, Speaker& s, const std::string& prompt, bool i
           ledger.reset_totals();
           first = false;
         }
-        std::fputs(stream.push(id).c_str(), stdout);
+        std::fputs(stream ? stream->push(id).c_str() : fmt::format("{} ", id).c_str(), stdout);
         std::fflush(stdout);
-        return !stream.stopped();
+        return !stream || !stream->stopped();
       },
       &stats);
-  fmt::print("{}\n", stream.flush());
+  fmt::print("{}\n", stream ? stream->flush() : "");
   std::fflush(stdout);
   if (!args.engine.quiet) fmt::print(stderr, "{}\n", summary(s, stats, ledger));
   if (args.explain) {
