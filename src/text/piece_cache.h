@@ -31,7 +31,7 @@ class PieceCache {
 
   void store(std::string_view piece, std::span<const int32_t> ids) {
     if (ids.size() > kMaxIds) return;
-    if (++n_stores_ > 2 * entries_.size() && entries_.size() < kMaxEntries) {
+    if (++n_stores_ > entries_.size() / 2 && entries_.size() < kMaxEntries) {
       entries_.assign(entries_.empty() ? kMinEntries : 4 * entries_.size(), Entry());
       n_stores_ = 0;
     }
