@@ -16,10 +16,10 @@ namespace tally {
 }  // namespace tally
 
 // CHECK(n == m, "rows {} of {}", n, m): prints condition and message, then ends the process.
-#define CHECK(condition, ...)                                                                 \
-  do {                                                                                        \
-    if (!(condition)) [[unlikely]]                                                            \
-      ::tally::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__));   \
+#define CHECK(condition, ...)                                                               \
+  do {                                                                                      \
+    if (!(condition)) [[unlikely]]                                                          \
+      ::tally::check_failed(__FILE__, __LINE__, #condition, ::fmt::format("" __VA_ARGS__)); \
   } while (0)
 
 #ifdef NDEBUG

@@ -12,22 +12,28 @@ namespace tally {
 
 // The values are the process's exit statuses.
 enum class ErrorCode : int {
-  Failed = 1,       // the work itself found a failure
-  Usage = 2,        // wrong usage
-  BadInput = 3,     // bad input file or unreadable data
-  Resources = 4,    // not enough memory, or a device is missing
-  Internal = 5,     // our own mistake
+  Failed = 1,     // the work itself found a failure
+  Usage = 2,      // wrong usage
+  BadInput = 3,   // bad input file or unreadable data
+  Resources = 4,  // not enough memory, or a device is missing
+  Internal = 5,   // our own mistake
   Interrupted = 130
 };
 
 constexpr const char* name_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::Failed: return "failed";
-    case ErrorCode::Usage: return "usage";
-    case ErrorCode::BadInput: return "bad_input";
-    case ErrorCode::Resources: return "resources";
-    case ErrorCode::Internal: return "internal";
-    case ErrorCode::Interrupted: return "interrupted";
+    case ErrorCode::Failed:
+      return "failed";
+    case ErrorCode::Usage:
+      return "usage";
+    case ErrorCode::BadInput:
+      return "bad_input";
+    case ErrorCode::Resources:
+      return "resources";
+    case ErrorCode::Internal:
+      return "internal";
+    case ErrorCode::Interrupted:
+      return "interrupted";
   }
   return "internal";
 }

@@ -1,5 +1,5 @@
-// Counter-based random numbers: a value is a function of (seed, counter) alone, so it does not depend on who else draws.
-// Source: splitmix64 (Steele, Lea, Flood 2014), applied twice to mix seed and counter.
+// Counter-based random numbers: a value is a function of (seed, counter) alone, so it does not depend on who else
+// draws. Source: splitmix64 (Steele, Lea, Flood 2014), applied twice to mix seed and counter.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,9 @@ inline constexpr uint64_t mix64(uint64_t z) {
   return z ^ (z >> 31);
 }
 
-inline constexpr uint64_t random_u64(uint64_t seed, uint64_t counter) { return mix64(mix64(seed) ^ (counter * 0xD1342543DE82EF95ull)); }
+inline constexpr uint64_t random_u64(uint64_t seed, uint64_t counter) {
+  return mix64(mix64(seed) ^ (counter * 0xD1342543DE82EF95ull));
+}
 
 // Uniform in [0, 1) with 53 random bits.
 inline constexpr double random_unit(uint64_t seed, uint64_t counter) {

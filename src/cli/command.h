@@ -11,7 +11,8 @@ using AddCommand = void (*)(CLI::App& app);
 // Adds all commands to `app`.
 void add_commands(CLI::App& app);
 
-// What the chosen command's callback leaves as exit status (0 unless set): commands set 1 for "the work found a failure".
+// What the chosen command's callback leaves as exit status (0 unless set): commands set 1 for "the work found a
+// failure".
 int& exit_status();
 
 }  // namespace tally::cli

@@ -65,8 +65,10 @@ void run(Options& o) {
       if (r.error / r.allowed > worst->error / worst->allowed) worst = &r;
     }
     if (!o.all && bad == rows.end()) print_row(*worst);
-    if (bad == rows.end()) fmt::print("{} values agree; above: the worst\n", rows.size());
-    else fmt::print("{} values compared; the first that is too far stands first\n", rows.size());
+    if (bad == rows.end())
+      fmt::print("{} values agree; above: the worst\n", rows.size());
+    else
+      fmt::print("{} values compared; the first that is too far stands first\n", rows.size());
   }
   exit_status() = bad == rows.end() ? 0 : static_cast<int>(ErrorCode::Failed);
 }

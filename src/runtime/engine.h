@@ -31,7 +31,7 @@ struct EngineOptions {
   bool with_mtp = false;       // run the MTP block even without drafting (its logits are wanted)
   std::string forced_kernels;  // op=kernel,…
   ledger::Ledger* ledger = nullptr;
-  bool trace_plans = false;     // print each plan to standard error when it is compiled
+  bool trace_plans = false;  // print each plan to standard error when it is compiled
 };
 inline constexpr int kDefaultContext = 32768;
 inline constexpr int kMaxDraft =

@@ -55,7 +55,8 @@ int covers_q8(const PlanContext& c, int i) {
 
 class LinearStep : public Step {
  public:
-  LinearStep(const PlanContext& c, Activations in, int first, int end, bool q8) : in_(std::move(in)), kernels_(c.linear) {
+  LinearStep(const PlanContext& c, Activations in, int first, int end, bool q8)
+      : in_(std::move(in)), kernels_(c.linear) {
     for (int i = first; i < end; ++i) {
       const ops::Linear& o = *c.op<ops::Linear>(i);
       Product p{matrix_of(c.weight(o.w)), q8 && is_quantized(c, o), o.accumulate, c.value(o.out), {}};
@@ -116,15 +117,18 @@ bool any_quantized(const PlanContext& c, int first, int end) {
 
 template <bool kQ8>
 std::unique_ptr<Step> bind_linears(const PlanContext& c, int i, int n) {
-  return std::make_unique<LinearStep>(c, Activations(c, c.op<ops::Linear>(i)->x, any_quantized<kQ8>(c, i, i + n)), i, i + n, kQ8);
+  return std::make_unique<LinearStep>(c, Activations(c, c.op<ops::Linear>(i)->x, any_quantized<kQ8>(c, i, i + n)), i,
+                                      i + n, kQ8);
 }
 template <bool kQ8>
 std::unique_ptr<Step> bind_norm_linears(const PlanContext& c, int i, int n) {
-  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::RmsNorm>(i), any_quantized<kQ8>(c, i + 1, i + n)), i + 1, i + n, kQ8);
+  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::RmsNorm>(i), any_quantized<kQ8>(c, i + 1, i + n)),
+                                      i + 1, i + n, kQ8);
 }
 template <bool kQ8>
 std::unique_ptr<Step> bind_act_linear(const PlanContext& c, int i, int n) {
-  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::Swiglu>(i), any_quantized<kQ8>(c, i + 1, i + n)), i + 1, i + n, kQ8);
+  return std::make_unique<LinearStep>(c, Activations(c, *c.op<ops::Swiglu>(i), any_quantized<kQ8>(c, i + 1, i + n)),
+                                      i + 1, i + n, kQ8);
 }
 
 }  // namespace
