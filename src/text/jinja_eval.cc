@@ -19,6 +19,13 @@ Value Interp::eval(const Expr& e) {
   const Nested nested(*this);
   step();
   line = e.line;
+  // The reference folds constant expressions, and subscripts inside them are lenient then.
+  if (e.is_const && !folding_ && e.kind != ExprKind::GetItem) {
+    folding_ = true;
+    Value v = eval(e);
+    folding_ = false;
+    return v;
+  }
   switch (e.kind) {
     case ExprKind::Const:
       return e.value;

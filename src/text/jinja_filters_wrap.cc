@@ -154,27 +154,72 @@ Value wordwrap(Interp& in, Args& args) {
 class PrettyPrinter {
  public:
   explicit PrettyPrinter(Interp& in) : in_(in) {}
-  void format(const Value& v, size_t indent, size_t allowance, std::string* out) {
+  void format(const Value& v, size_t indent, size_t allowance, std::string* out, int level = 1) {
     const Interp::Nested nested(in_);
     in_.step();
     const std::string flat = flat_repr(v);
-    if (count_chars(flat) + indent + allowance <= 80 || !splits(v)) {
+    if (count_chars(flat) + indent + allowance <= kWidth) {
+      *out += flat;
+    } else if (v.is_string() && !v.as<StringObj>()->text.empty() && !v.as<StringObj>()->markup) {
+      format_text(v.as<StringObj>()->text, indent, allowance, level, out);
+    } else if (!splits(v)) {
       *out += flat;
     } else if (v.is(Kind::Dict)) {
-      format_dict(v, indent, allowance, out);
+      format_dict(v, indent, allowance, level, out);
     } else {
       const auto& items = v.as<ListObj>()->items;
       *out += v.is(Kind::List) ? "[" : "(";
       const std::string end = v.is(Kind::List) ? "]" : items.size() == 1 ? ",)" : ")";
       for (size_t i = 0; i < items.size(); ++i) {
         if (i > 0) *out += ",\n" + std::string(indent + 1, ' ');
-        format(items[i], indent + 1, i + 1 == items.size() ? allowance + end.size() : 1, out);
+        format(items[i], indent + 1, i + 1 == items.size() ? allowance + end.size() : 1, out, level + 1);
       }
       *out += end;
     }
   }
 
  private:
+  static constexpr size_t kWidth = 80;
+
+  // A long text as several literals, cut at line ends and behind spaces; the topmost one in parentheses.
+  void format_text(const std::string& text, size_t indent, size_t allowance, int level, std::string* out) {
+    if (level == 1) ++indent, ++allowance;
+    const size_t width = kWidth > indent ? kWidth - indent : 0, last_width = width > allowance ? width - allowance : 0;
+    std::vector<std::string> chunks;
+    const auto lines = split_lines(text, true);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const bool last = i + 1 == lines.size();
+      std::string whole = repr_of(lines[i]);
+      if (count_chars(whole) <= (last ? last_width : width))
+        chunks.push_back(std::move(whole));
+      else
+        cut_line(lines[i], width, last ? last_width : width, &chunks);
+    }
+    const bool several = chunks.size() > 1;
+    if (several && level == 1) *out += '(';
+    for (size_t i = 0; i < chunks.size(); ++i) *out += (i ? "\n" + std::string(indent, ' ') : "") + chunks[i];
+    if (several && level == 1) *out += ')';
+  }
+
+  void cut_line(std::string_view line, size_t width, size_t last_width, std::vector<std::string>* chunks) {
+    std::string current;
+    for (size_t at = 0; at < line.size();) {
+      size_t end = at, next = 0;
+      while (end < line.size() && !is_space(char_at(line, end, &next))) end = next;
+      while (end < line.size() && is_space(char_at(line, end, &next))) end = next;
+      const std::string candidate = current + std::string(line.substr(at, end - at));
+      in_.step_bytes(candidate.size());
+      if (count_chars(repr_of(candidate)) > (end >= line.size() ? last_width : width)) {
+        if (!current.empty()) chunks->push_back(repr_of(current));
+        current = line.substr(at, end - at);
+      } else {
+        current = candidate;
+      }
+      at = end;
+    }
+    if (!current.empty()) chunks->push_back(repr_of(current));
+  }
+
   static bool splits(const Value& v) {
     return (v.is(Kind::Dict) && v.as<DictObj>()->size() > 0) ||
            (v.is_sequence() && !v.as<ListObj>()->group && !v.as<ListObj>()->items.empty());
@@ -204,14 +249,14 @@ class PrettyPrinter {
     return to_repr(in_, v);
   }
 
-  void format_dict(const Value& v, size_t indent, size_t allowance, std::string* out) {
+  void format_dict(const Value& v, size_t indent, size_t allowance, int level, std::string* out) {
     const auto items = sorted(v);
     *out += '{';
     for (size_t i = 0; i < items.size(); ++i) {
       if (i > 0) *out += ",\n" + std::string(indent + 1, ' ');
       const std::string key = flat_repr(items[i].first);
       *out += key + ": ";
-      format(items[i].second, indent + count_chars(key) + 3, i + 1 == items.size() ? allowance + 1 : 1, out);
+      format(items[i].second, indent + count_chars(key) + 3, i + 1 == items.size() ? allowance + 1 : 1, out, level + 1);
     }
     *out += '}';
   }
