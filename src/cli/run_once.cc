@@ -40,9 +40,11 @@ void run_once(const RunArgs& args, Speaker& s, const std::string& prompt, bool i
   std::vector<app::Explanation> parts;
   runtime::GenerateStats stats;
   bool first = true;
+  int32_t last = 0;
   runtime::Finish finish = runtime::generate(
       engine, sequence, ids, settings_of(args, s),
       [&](int32_t id) {
+        last = id;
         if (first) {  // the prompt's part of the ledger ends here
           parts.push_back(app::explain("prompt", ledger, engine, 0, ids.size()));
           ledger.reset_totals();
@@ -64,7 +66,11 @@ void run_once(const RunArgs& args, Speaker& s, const std::string& prompt, bool i
     fmt::print(stderr, "\n{}; reads {:.1f} GB/s\n", engine.device().description, limit * 1e-9);
     for (const app::Explanation& part : parts) fmt::print(stderr, "\n{}", app::explain_text(part, limit));
   }
-  if (!args.save_state.empty()) engine.save_file(sequence, args.save_state);
+  if (!args.save_state.empty()) {
+    // The last token was chosen but not read yet; the state is to stand after all of the text.
+    if (int(sequence.tokens.size()) < engine.context_length()) engine.decode(sequence, last);
+    engine.save_file(sequence, args.save_state);
+  }
   engine.close(sequence);
   if (finish == runtime::Finish::Cancelled) exit_status() = static_cast<int>(ErrorCode::Interrupted);
 }
