@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "backend/backend.h"
@@ -105,26 +106,23 @@ std::vector<std::string> check(const Case& c, int n_tokens, double fault, std::s
   ops::Program p = models::build_program(models::source_of(file));
   ops::Weights w = models::bind_weights(p, file);
   ops::Batch batch = two_segments(n_tokens, p.vocab_size);
-  Recorder recorder;
-  auto run = [&](const std::string& device, Observer* observer, bool exact, const std::string& kernels,
-                 Checker** checker) {
+  auto run = [&](const std::string& device, bool exact, const std::string& kernels, auto&& make_observer) {
     auto backend = backend::make_backend(device, {.n_threads = 2, .isa = device == "cpu" ? c.isa : ""});
     auto state = backend->make_state(p, {2, 1 + batch.max_pages, exact});
-    for (int s : {0, 1}) state->clear_slot(s);
+    for (int slot : {0, 1}) state->clear_slot(slot);
     auto plan = backend->compile(p, w, *state, {batch.n_tokens, batch.n_outputs, exact, kernels});
-    std::unique_ptr<Checker> own;
-    if (checker) own = std::make_unique<Checker>(recorder, p, *plan, fault);
-    backend->run(*plan, batch, checker ? own.get() : observer);
-    std::vector<std::string> bad;
-    if (own) {
-      bad = own->bad;
-      if (seen) seen->insert(own->seen.begin(), own->seen.end());
-    }
-    return bad;
+    backend->run(*plan, batch, make_observer(*plan));
   };
-  run("reference", &recorder, c.exact, "", nullptr);
-  Checker* flag = nullptr;
-  return run("cpu", nullptr, c.exact, c.kernels, &flag);
+  // The definition runs once for a model and length: it is slow, above all under sanitizers.
+  static std::map<std::pair<std::string, int>, Recorder> definitions;
+  auto [found, is_new] = definitions.try_emplace({c.model, n_tokens});
+  Recorder& definition = found->second;
+  if (is_new) run("reference", true, "", [&](const backend::Plan&) { return &definition; });
+  std::optional<Checker> checker;
+  run("cpu", c.exact, c.kernels,
+      [&](const backend::Plan& plan) { return &checker.emplace(definition, p, plan, fault); });
+  if (seen) seen->insert(checker->seen.begin(), checker->seen.end());
+  return checker->bad;
 }
 
 std::vector<std::string> levels() {
