@@ -68,7 +68,7 @@ class Interp {
 
   Value call(const Value& callee, Args& args);  // jinja_call.cc
   Value call_macro(MacroObj* macro, Args& args);
-  Value render_loop(const Stmt& s, const Ref<EnvObj>& env, const Value& iterable, int64_t depth0);
+  Value render_loop(const Stmt& s, Ref<EnvObj> env, const Value& iterable, int64_t depth0);
 
   // The item of a loop's test: exec's part of the generator that filters.
   bool passes_test(const Stmt& s, const Ref<EnvObj>& test_env, const Value& item, Value* result);
@@ -93,7 +93,7 @@ class Interp {
   void exec_output(const Stmt& s);
   Flow exec_for(const Stmt& s);
   Flow loop_over(const Stmt& s, const Value& iterable, int64_t depth0, const Ref<EnvObj>& recursive_env);
-  Ref<IteratorObj> filtered(const Stmt& s, const Value& iterable);
+  Ref<IteratorObj> filtered(const Stmt& s, const Value& iterable, const Ref<EnvObj>& outer);
   Flow exec_set(const Stmt& s);
   Flow exec_set_block(const Stmt& s);
   Flow exec_filter_block(const Stmt& s);

@@ -86,8 +86,9 @@ bool Interp::passes_test(const Stmt& s, const Ref<EnvObj>& test_env, const Value
   return true;
 }
 
-Ref<IteratorObj> Interp::filtered(const Stmt& s, const Value& iterable) {
-  Ref<EnvObj> env(heap.make<EnvObj>(env_, s.n_test_slots));
+// The test is a function beside the loop's, so `outer` is the scope around both.
+Ref<IteratorObj> Interp::filtered(const Stmt& s, const Value& iterable, const Ref<EnvObj>& outer) {
+  Ref<EnvObj> env(heap.make<EnvObj>(outer, s.n_test_slots));
   heap.track(env.get());
   {
     Activation activation(this, env);
@@ -106,8 +107,8 @@ Interp::Flow Interp::exec_for(const Stmt& s) {
   return loop_over(s, iterable, 0, {});
 }
 
-// One level of a recursive loop: a function of its own.
-Value Interp::render_loop(const Stmt& s, const Ref<EnvObj>& env, const Value& iterable, int64_t depth0) {
+// One level of a recursive loop: a function of its own. `env` is a copy: env_ itself changes while this runs.
+Value Interp::render_loop(const Stmt& s, Ref<EnvObj> env, const Value& iterable, int64_t depth0) {
   const Nested nested(*this);
   heap.track(env.get());
   std::string text;
@@ -127,7 +128,7 @@ Interp::Flow Interp::loop_over(const Stmt& s, const Value& iterable, int64_t dep
   Ref<IteratorObj> iterator;
   Ref<LoopObj> loop;
   if (s.test) {
-    iterator = filtered(s, iterable);
+    iterator = filtered(s, iterable, s.recursive ? recursive_env : env_);
   } else {
     iterator = iterate(*this, iterable);
   }
