@@ -14,18 +14,20 @@ Value& Interp::slot(Place place) {
   return env->slots[static_cast<size_t>(place.slot)];
 }
 
+Value Interp::eval_folded(const Expr& e) {
+  folding_ = true;
+  Value v = eval(e);
+  folding_ = false;
+  return v;
+}
+
 Value Interp::eval(const Expr& e) {
   if (e.kind == ExprKind::Const) return e.value;
   const Nested nested(*this);
   step();
   line = e.line;
   // The reference folds constant expressions, and subscripts inside them are lenient then.
-  if (e.is_const && !folding_ && e.kind != ExprKind::GetItem) {
-    folding_ = true;
-    Value v = eval(e);
-    folding_ = false;
-    return v;
-  }
+  if (e.is_const && !folding_ && e.kind != ExprKind::GetItem) return eval_folded(e);
   switch (e.kind) {
     case ExprKind::Const:
       return e.value;

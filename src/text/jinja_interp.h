@@ -60,6 +60,7 @@ class Interp {
   enum class Flow : uint8_t { Normal, Break, Continue };
   Flow exec(const Body& body);
   Value eval(const Expr& e);
+  Value eval_folded(const Expr& e);  // with constant subscripts lenient
   void eval_args(const CallArgs& from, Args* to);
   void assign(const Expr& target, const Value& value);
   void enter(const FrameInfo& frame);
