@@ -10,19 +10,12 @@
 #include "app/cache.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/processor.h"
 #include "base/thread_team.h"
 
 namespace tally::app {
 
 namespace {
-
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(in, line))
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "unknown";
-}
 
 // Sums 64-bit words in eight independent chains, which compilers turn into vector loads.
 uint64_t read_all(const uint64_t* p, size_t n) {

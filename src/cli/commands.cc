@@ -18,11 +18,6 @@ void add_render(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_tokenize(CLI::App& app);
 
-int& exit_status() {
-  static int status = 0;
-  return status;
-}
-
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
   add_run(app);

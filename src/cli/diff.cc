@@ -1,23 +1,24 @@
 // tally diff: two backends in lock-step; prints the first op whose error exceeds what its kernel's numerics allow.
 #include "app/diff.h"
+#include "app/exit_status.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "app/engine_args.h"
 #include "app/jsonl.h"
 #include "app/model_path.h"
 #include "app/tokenizer_from_gguf.h"
 #include "base/error.h"
 #include "base/rng.h"
-#include "cli/engine_args.h"
 #include "models/registry.h"
 
 namespace tally::cli {
 namespace {
 
 struct Options {
-  EngineArgs engine;
+  app::EngineArgs engine;
   app::DiffOptions diff;
   std::string prompt, feed;
   int n_tokens = 16;
@@ -70,7 +71,7 @@ void run(Options& o) {
     else
       fmt::print("{} values compared; the first that is too far stands first\n", rows.size());
   }
-  exit_status() = bad == rows.end() ? 0 : static_cast<int>(ErrorCode::Failed);
+  app::exit_status() = bad == rows.end() ? 0 : static_cast<int>(ErrorCode::Failed);
 }
 
 }  // namespace

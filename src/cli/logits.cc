@@ -4,10 +4,10 @@
 #include <iostream>
 #include <numeric>
 
+#include "app/engine_args.h"
 #include "app/jsonl.h"
 #include "base/base64.h"
 #include "base/error.h"
-#include "cli/engine_args.h"
 #include "ops/op.h"
 
 namespace tally::cli {
@@ -140,7 +140,7 @@ ordered_json answer(runtime::Engine& engine, const json& line) {
 }  // namespace
 
 void add_logits(CLI::App& app) {
-  auto args = std::make_shared<EngineArgs>();
+  auto args = std::make_shared<app::EngineArgs>();
   auto jsonl = std::make_shared<bool>(false);
   CLI::App* command = app.add_subcommand("logits", "rows of logits for given token ids");
   args->add_to(*command);
@@ -151,8 +151,8 @@ void add_logits(CLI::App& app) {
       ->required();
   command->callback([args] {
     // The MTP block runs along where the model has one, so that drafts can be asked for line by line.
-    args->options.with_mtp = has_mtp(*args);
-    auto model = open_model(*args);
+    args->options.with_mtp = app::has_mtp(*args);
+    auto model = app::open_model(*args);
     app::run_jsonl(std::cin, std::cout, [&](const json& line) { return answer(*model->engine, line); });
   });
 }

@@ -7,10 +7,10 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/engine_args.h"
 #include "app/jsonl.h"
 #include "app/tokenizer_from_gguf.h"
 #include "base/error.h"
-#include "cli/engine_args.h"
 
 namespace tally::cli {
 namespace {
@@ -22,7 +22,7 @@ std::string read_text(const std::string& path) {
 }
 
 struct Options {
-  EngineArgs engine;
+  app::EngineArgs engine;
   std::string text;
   int windows = 0;
   bool json = false;
@@ -31,7 +31,7 @@ struct Options {
 void run(Options& o) {
   int ctx = o.engine.options.context_length > 0 ? o.engine.options.context_length : 512;
   o.engine.options.context_length = ctx;
-  auto model = open_model(o.engine);
+  auto model = app::open_model(o.engine);
   text::Tokenizer tokenizer = app::tokenizer_from_gguf(model->file.metadata());
   std::vector<int32_t> tokens = tokenizer.encode(read_text(o.text), false, false);
   int32_t bos = tokenizer.add_bos() ? tokenizer.bos() : -1;

@@ -46,7 +46,7 @@ void add_sampling(CLI::App& c, RunArgs& a) {
 
 Speaker open_speaker(RunArgs& args) {
   Speaker s;
-  s.model = open_model(args.engine);
+  s.model = app::open_model(args.engine);
   if (!args.jsonl && !args.engine.quiet) fmt::print(stderr, "{}\n", app::fit_line(s.model->file, args.engine.options));
   const gguf::Metadata& meta = s.model->file.metadata();
   if (app::has_tokenizer(meta)) {

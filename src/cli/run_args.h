@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "app/chat_prompt.h"
-#include "cli/engine_args.h"
+#include "app/engine_args.h"
 #include "runtime/generate.h"
 #include "text/tokenizer.h"
 
 namespace tally::cli {
 
 struct RunArgs {
-  EngineArgs engine;
+  app::EngineArgs engine;
   std::string prompt, message, system;
   std::vector<int32_t> ids;  // a prompt as token ids
   bool has_prompt = false, has_message = false;
@@ -27,7 +27,7 @@ struct RunArgs {
 
 // A model ready to talk.
 struct Speaker {
-  std::unique_ptr<OpenModel> model;
+  std::unique_ptr<app::OpenModel> model;
   std::optional<text::Tokenizer> tokenizer;  // none: ids only
   std::optional<app::ChatModel> chat;
   runtime::Engine& engine() { return *model->engine; }

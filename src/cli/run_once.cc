@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "app/exit_status.h"
 #include "app/explain.h"
 #include "app/limits.h"
 #include "app/text_stream.h"
@@ -72,7 +73,7 @@ void run_once(const RunArgs& args, Speaker& s, const std::string& prompt, bool i
     engine.save_file(sequence, args.save_state);
   }
   engine.close(sequence);
-  if (finish == runtime::Finish::Cancelled) exit_status() = static_cast<int>(ErrorCode::Interrupted);
+  if (finish == runtime::Finish::Cancelled) app::exit_status() = static_cast<int>(ErrorCode::Interrupted);
 }
 
 }  // namespace tally::cli

@@ -55,6 +55,7 @@ const std::map<std::string, std::set<std::string>>& layers() {
       {"server", all_and_app},
       {"cli", all_and_app},
       {"lab", all_and_app},
+      {"main", {"base", "app", "cli", "lab", "server"}},
   };
   return table;
 }

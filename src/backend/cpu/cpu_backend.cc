@@ -1,13 +1,13 @@
 #include "backend/cpu/cpu_backend.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include "backend/common/batch_check.h"
 #include "backend/cpu/plan.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/processor.h"
 #include "ops/cost.h"
 #include "ops/fields.h"
 
@@ -25,14 +25,6 @@ Isa isa_of(const std::string& name) {
     }
   fail(ErrorCode::Usage, "unknown instruction-set level \"{}\"; expected {}, {} or {}", name, isa_name(Isa::Generic),
        isa_name(Isa::Avx2), isa_name(Isa::Avx512));
-}
-
-std::string processor_name() {
-  std::ifstream in("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(in, line))
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  return "x86-64 processor";
 }
 
 class CpuBackend : public backend::Backend {

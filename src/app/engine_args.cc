@@ -1,4 +1,4 @@
-#include "cli/engine_args.h"
+#include "app/engine_args.h"
 
 #include <cstdio>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "models/registry.h"
 
-namespace tally::cli {
+namespace tally::app {
 
 void EngineArgs::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "GGUF file, or the name of a pulled model (tally ls)")->required();
@@ -37,19 +37,19 @@ void EngineArgs::add_to(CLI::App& command) {
 std::unique_ptr<OpenModel> open_model(const EngineArgs& args) {
   if (!args.trace.empty() && args.trace != "plan") fail(ErrorCode::Usage, "--trace {}: expected plan", args.trace);
   auto model = std::make_unique<OpenModel>();
-  model->file = gguf::File::open(app::find_model(args.model));
-  if (!args.ledger_path.empty()) model->ledger.open_file(args.ledger_path, app::provenance_json(model->file));
+  model->file = gguf::File::open(find_model(args.model));
+  if (!args.ledger_path.empty()) model->ledger.open_file(args.ledger_path, provenance_json(model->file));
   runtime::EngineOptions options = args.options;
   options.ledger = &model->ledger;
   options.trace_plans = args.trace == "plan";
-  app::require_fit(model->file, options, args.force);
+  require_fit(model->file, options, args.force);
   model->engine = std::make_unique<runtime::Engine>(model->file, options);
   return model;
 }
 
 bool has_mtp(const EngineArgs& args) {
-  gguf::File file = gguf::File::open(app::find_model(args.model));
+  gguf::File file = gguf::File::open(find_model(args.model));
   return models::build_mtp_program(models::source_of(file)).has_value();
 }
 
-}  // namespace tally::cli
+}  // namespace tally::app

@@ -4,12 +4,12 @@
 #include <memory>
 #include <string>
 
-#include "cli/command.h"
+#include <CLI/CLI.hpp>
 #include "gguf/gguf.h"
 #include "ledger/ledger.h"
 #include "runtime/engine.h"
 
-namespace tally::cli {
+namespace tally::app {
 
 struct EngineArgs {
   std::string model;
@@ -36,4 +36,4 @@ std::unique_ptr<OpenModel> open_model(const EngineArgs& args);
 // Whether the model has a multi-token-prediction block.
 bool has_mtp(const EngineArgs& args);
 
-}  // namespace tally::cli
+}  // namespace tally::app

@@ -1,0 +1,12 @@
+#include "lab/command.h"
+
+namespace tally::lab {
+
+// One line per command: declaration here, definition in cmd_<name>.cc.
+
+void add_lab(CLI::App& app) {
+  CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
+  lab->require_subcommand(1);
+}
+
+}  // namespace tally::lab
