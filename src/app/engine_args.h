@@ -14,7 +14,7 @@ namespace tally::app {
 struct EngineArgs {
   std::string model;
   runtime::EngineOptions options;
-  std::string ledger_path;
+  std::string ledger_path, trace_out;
   std::string trace;
   bool quiet = false;
   bool force = false;
@@ -24,9 +24,12 @@ struct EngineArgs {
 
 // An opened model with its engine; the parts live as long as this.
 struct OpenModel {
+  ~OpenModel();  // writes the trace of --trace-out; when that fails, says so and sets the exit status
   gguf::File file;
   ledger::Ledger ledger;
   std::unique_ptr<runtime::Engine> engine;
+  std::string trace_out;
+  uint64_t trace_begin_ns = 0;
 };
 
 // Opens the file, checks that it fits this machine, starts the engine. What it says goes to standard error unless

@@ -36,6 +36,7 @@ void add_plan(const ledger::PlanRecord& plan, const ops::Program& p, const ops::
     const ledger::StepTotal& total = plan.totals[s];
     std::vector<Part> parts;
     for (int op = info.first_op; op < info.first_op + info.n_ops; ++op) add_parts(p, w, op, parts);
+    if (parts.empty()) parts.push_back({info.segment, 0});  // an inert dispatch
     double sum = 0;
     for (const Part& part : parts) sum += part.weight;
     for (const Part& part : parts) {

@@ -47,11 +47,21 @@ class State {
   virtual std::vector<float> slot_values(ops::StateRef state, int slot) const = 0;
 };
 
+// For measurement only (`tally lab`): what is done to a plan to see what it costs. The ledger's name of such a plan
+// says so; results of a plan without some component are garbage by design.
+struct Instruments {
+  double inert = 0;  // no-op dispatches per dispatch of the plan, spread evenly: 0.5 adds half as many, 2 twice as many
+  std::string without;  // components whose steps do not run (common/components.h), separated by commas
+  bool none() const { return inert == 0 && without.empty(); }
+  auto operator<=>(const Instruments&) const = default;
+};
+
 struct CompileOptions {
   int max_tokens = 1;  // largest batch
   int max_outputs = 1;
   bool exact = false;  // kernels whose numerics are float32 throughout
   std::string forced;  // "op=kernel[,op=kernel]": use this kernel or fail
+  Instruments instruments;
 };
 
 // A Program bound to a device: steps in order, each one dispatch.

@@ -45,6 +45,8 @@ void print_row(const app::DiffRow& r) {
 
 void run(Options& o) {
   if (!o.feed.empty() && o.feed != "a") fail(ErrorCode::Usage, "--feed {}: only \"a\" can feed", o.feed);
+  if (!o.engine.ledger_path.empty() || !o.engine.trace_out.empty())
+    fail(ErrorCode::Usage, "--ledger and --trace-out: two devices in lock-step are compared, not timed; use tally run");
   o.diff.feed = !o.feed.empty();
   o.diff.engine = o.engine.options;
   gguf::File file = gguf::File::open(app::find_model(o.engine.model));

@@ -37,8 +37,9 @@ std::string plan_json(size_t number, const PlanRecord& plan) {
   std::string out = fmt::format("{{\"plan\":{},\"name\":{},\"steps\":[", number, quoted(plan.name));
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const StepInfo& s = plan.steps[i];
-    out += fmt::format("{}{{\"kernel\":{},\"op\":{},\"segment\":{},\"layer\":{},\"first_op\":{},\"n_ops\":{}}}",
-                       i ? "," : "", quoted(s.kernel), quoted(s.op), quoted(s.segment), s.layer, s.first_op, s.n_ops);
+    out += fmt::format(
+        "{}{{\"kernel\":{},\"op\":{},\"segment\":{},\"layer\":{},\"first_op\":{},\"n_ops\":{},\"shape\":{}}}",
+        i ? "," : "", quoted(s.kernel), quoted(s.op), quoted(s.segment), s.layer, s.first_op, s.n_ops, quoted(s.shape));
   }
   return out + "]}";
 }
@@ -63,7 +64,7 @@ void Ledger::open_file(const std::string& path, const std::string& provenance_js
 }
 
 uint32_t Ledger::add_plan(const std::string& name, const std::string& text, std::span<const StepInfo> steps) {
-  plans_.push_back({name, text, {steps.begin(), steps.end()}, std::vector<StepTotal>(steps.size()), 0, 0, 0});
+  plans_.push_back({name, text, {steps.begin(), steps.end()}, std::vector<StepTotal>(steps.size()), 0, 0, 0, 0});
   if (file_) {
     std::string json = plan_json(plans_.size() - 1, plans_.back());
     write_record(file_, kPlan, json.data(), json.size());
@@ -75,6 +76,7 @@ void Ledger::add_run(uint32_t plan, uint64_t begin_ns, uint64_t end_ns, uint32_t
                      std::span<const Dispatch> dispatches) {
   PlanRecord& record = plans_[plan];
   ++record.n_runs;
+  ++record.n_timed;
   record.n_rows += rows;
   record.run_ns += end_ns - begin_ns;
   for (const Dispatch& d : dispatches) {
@@ -90,7 +92,28 @@ void Ledger::add_run(uint32_t plan, uint64_t begin_ns, uint64_t end_ns, uint32_t
   }
   n_dispatches_ += dispatches.size();
   if (file_) write_run(dispatches);
+  if (keep_most_ > 0) keep_run(dispatches);
   ++n_batches_;
+}
+
+void Ledger::add_untimed_run(uint32_t plan, uint64_t begin_ns, uint64_t end_ns, uint32_t rows) {
+  PlanRecord& record = plans_[plan];
+  ++record.n_runs;
+  record.n_rows += rows;
+  record.run_ns += end_ns - begin_ns;
+  n_dispatches_ += record.steps.size();
+  ++n_batches_;
+}
+
+void Ledger::keep_run(std::span<const Dispatch> dispatches) {
+  for (Dispatch d : dispatches) {
+    if (kept_.size() == keep_most_) {
+      ++n_not_kept_;
+      continue;
+    }
+    d.batch = n_batches_;
+    kept_.push_back(d);
+  }
 }
 
 void Ledger::write_run(std::span<const Dispatch> dispatches) {
@@ -100,6 +123,8 @@ void Ledger::write_run(std::span<const Dispatch> dispatches) {
     d.batch = n_batches_;
     std::fwrite(&d, sizeof d, 1, file_);
   }
+  if (std::ferror(file_))
+    fail(ErrorCode::Resources, "the ledger file cannot be written: {}; is the disk full?", std::strerror(errno));
 }
 
 std::vector<Dispatch> Ledger::recent() const {
@@ -112,9 +137,9 @@ std::vector<Dispatch> Ledger::recent() const {
 void Ledger::reset_totals() {
   for (PlanRecord& p : plans_) {
     p.totals.assign(p.totals.size(), {});
-    p.n_runs = p.n_rows = p.run_ns = 0;
+    p.n_runs = p.n_rows = p.run_ns = p.n_timed = 0;
   }
-  n_dispatches_ = n_batches_ = 0;
+  n_dispatches_ = 0;
   ring_used_ = ring_next_ = 0;
 }
 

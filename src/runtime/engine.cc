@@ -80,10 +80,10 @@ void Engine::close(Sequence& s) {
 
 backend::Plan& Engine::plan_for(bool mtp, int n_tokens) {
   int bucket = bucket_of(n_tokens, options_.chunk);
-  auto& plan = plans_[{mtp, bucket}];
+  auto& plan = plans_[{mtp, bucket, options_.instruments}];
   if (!plan) {
     plan = backend_->compile(mtp ? *mtp_ : *program_, mtp ? mtp_weights_ : weights_, mtp ? *mtp_state_ : *state_,
-                             {bucket, bucket, options_.exact, options_.forced_kernels});
+                             {bucket, bucket, options_.exact, options_.forced_kernels, options_.instruments});
     if (options_.trace_plans) fmt::print(stderr, "plan for {} rows{}:\n{}", bucket, mtp ? " (MTP)" : "", plan->text());
   }
   return *plan;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backend/backend.h"
@@ -31,7 +32,8 @@ struct EngineOptions {
   bool with_mtp = false;       // run the MTP block even without drafting (its logits are wanted)
   std::string forced_kernels;  // op=kernel,…
   ledger::Ledger* ledger = nullptr;
-  bool trace_plans = false;  // print each plan to standard error when it is compiled
+  bool trace_plans = false;          // print each plan to standard error when it is compiled
+  backend::Instruments instruments;  // for measurement only
 };
 inline constexpr int kDefaultContext = 32768;
 inline constexpr int kMaxDraft =
@@ -117,6 +119,10 @@ class Engine {
 
   uint64_t n_dispatches() const { return n_dispatches_; }
 
+  // For measurement only: from now on steps run plans with these instruments (compiled on first use, each with memory
+  // of its own).
+  void instrument(const backend::Instruments& instruments) { options_.instruments = instruments; }
+
  private:
   backend::Plan& plan_for(bool mtp, int n_tokens);
   void add_pages(Sequence& sequence, size_t n_tokens);
@@ -133,7 +139,8 @@ class Engine {
   std::unique_ptr<backend::Backend> backend_;
   backend::DeviceInfo device_;
   std::unique_ptr<backend::State> state_, mtp_state_;
-  std::map<std::pair<bool, int>, std::unique_ptr<backend::Plan>> plans_;
+  using PlanKey = std::tuple<bool, int, backend::Instruments>;  // MTP, rows
+  std::map<PlanKey, std::unique_ptr<backend::Plan>> plans_;
   std::unique_ptr<Pool> slots_, pages_;
   Rows hidden_;
   uint64_t n_dispatches_ = 0;

@@ -59,6 +59,25 @@ TEST(Ledger, totals_and_ring) {
   EXPECT_TRUE(ledger.recent().empty());
 }
 
+TEST(Ledger, keeps_what_it_was_told_to_and_numbers_runs_on) {
+  Ledger ledger(1);
+  const uint32_t plan = ledger.add_plan("decode", "text", kSteps);
+  ledger.add_run(plan, 0, 50, 2, two_steps(0));  // not kept: not asked for yet
+  ledger.keep(3);
+  ledger.add_run(plan, 100, 150, 2, two_steps(100));
+  ledger.reset_totals();
+  ledger.add_untimed_run(plan, 200, 250, 2);
+  ledger.add_run(plan, 300, 350, 2, two_steps(300));
+  ASSERT_EQ(ledger.kept().size(), 3u);
+  EXPECT_EQ(ledger.n_not_kept(), 1u);
+  EXPECT_EQ(ledger.kept()[0].batch, 1u);
+  EXPECT_EQ(ledger.kept()[2].batch, 3u);
+  EXPECT_EQ(ledger.n_dispatches(), 4u) << "two of the untimed run, two of the timed one";
+  EXPECT_EQ(ledger.plans()[plan].n_runs, 2u);
+  EXPECT_EQ(ledger.plans()[plan].n_timed, 1u);
+  EXPECT_EQ(ledger.plans()[plan].run_ns, 100u);
+}
+
 TEST(Ledger, file_says_what_the_ring_says) {
   const test::TemporaryFolder folder;
   const std::string path = folder.file("run.ledger");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/common/batch_check.h"
+#include "backend/common/components.h"
 #include "backend/cpu/plan.h"
 #include "base/check.h"
 #include "base/clock.h"
@@ -46,8 +47,9 @@ class CpuBackend : public backend::Backend {
     CHECK(cpu_state.exact() == options.exact, "an exact plan needs an exact state");
     auto plan = std::make_unique<CpuPlan>(program, weights, cpu_state, ropes_, isa_, team_.size(), options);
     if (ledger_)
-      plan->ledger_plan =
-          ledger_->add_plan(fmt::format("{} rows {}", program.name, options.max_tokens), plan->text(), plan->steps());
+      plan->ledger_plan = ledger_->add_plan(
+          fmt::format("{} rows {}{}", program.name, options.max_tokens, backend::instruments_text(options.instruments)),
+          plan->text(), plan->steps());
     return plan;
   }
 
@@ -58,28 +60,32 @@ class CpuBackend : public backend::Backend {
         {plan.options().max_tokens, plan.options().max_outputs, plan.state().n_slots(), plan.state().n_pages()});
     ropes_.grow(*std::max_element(batch.positions.begin(), batch.positions.end()));
     size_t n_steps = plan.steps().size();
+    bool timed = ledger_ && ledger_->timed();
     plan.times[0] = now_ns();
     if (observer) {
       for (size_t i = 0; i < n_steps; ++i) {
-        run_steps(plan, batch, i, i + 1);
+        run_steps(plan, batch, i, i + 1, timed);
         observe(plan, batch, i, *observer);
       }
     } else {
-      run_steps(plan, batch, 0, n_steps);
+      run_steps(plan, batch, 0, n_steps, timed);
     }
-    if (ledger_) record(plan, batch);
+    if (timed)
+      record(plan, batch);
+    else if (ledger_)
+      ledger_->add_untimed_run(plan.ledger_plan, plan.times[0], now_ns(), uint32_t(batch.n_tokens));
     const ops::Program& p = plan.program();
     return {plan.context().value(p.logits), p.hidden ? plan.context().value(p.hidden) : nullptr};
   }
 
  private:
-  void run_steps(CpuPlan& plan, const ops::Batch& batch, size_t first, size_t end) {
+  void run_steps(CpuPlan& plan, const ops::Batch& batch, size_t first, size_t end, bool timed) {
     team_.run([&](int worker) {
       RunContext r{batch, team_, worker, team_.size(), plan.shared_scratch(), plan.own_scratch(worker)};
       for (size_t i = first; i < end; ++i) {
         plan.step(i).run(r);
         team_.barrier();
-        if (worker == 0) plan.times[i + 1] = now_ns();
+        if (timed && worker == 0) plan.times[i + 1] = now_ns();
       }
     });
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/common/components.h"
 #include "backend/cpu/steps_generic.h"
 #include "base/check.h"
 #include "base/checked.h"
@@ -35,6 +36,18 @@ int main_op(const ops::Program& p, int first, int n) {
     if (!preparation) return i;
   }
   return first;
+}
+
+bool accumulates(const ops::Op& op) {
+  bool yes = false;
+  std::visit(
+      [&](const auto& o) {
+        ops::fields(o, [&](std::string_view name, const auto& field) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(field)>, bool>) yes |= name == "accumulate" && field;
+        });
+      },
+      op);
+  return yes;
 }
 
 // The name that `--kernel op=name` asks for, or "".
@@ -96,6 +109,8 @@ CpuPlan::CpuPlan(const ops::Program& program, const ops::Weights& weights, CpuSt
     table_.insert(table_.end(), part.begin(), part.end());
   table_.push_back({"generic", true, covers_any, bind_generic});
   cover(isa);
+  if (!options_.instruments.without.empty()) leave_out();
+  if (options_.instruments.inert != 0) add_inert();
   lay_out();
   for (size_t i = 0; i < infos_.size(); ++i)
     bound_.push_back(chosen_[i]->bind(context_, infos_[i].first_op, infos_[i].n_ops));
@@ -134,12 +149,76 @@ void CpuPlan::cover(Isa isa) {
       fail(ErrorCode::Usage, "cpu: no kernel for op \"{}\" (layer {}){}", ops::name_of(p.ops[i]), p.op_layer[i],
            forced.empty() ? "" : " is named \"" + forced + "…\"; --trace plan shows what there is");
     std::string name = std::string(best->name) + "_" + isa_name(isa);
-    infos_.push_back({name, std::string(ops::name_of(p.ops[main_op(p, i, n_best)])),
-                      std::string(ops::segment_name(p, main_op(p, i, n_best))), p.op_layer[i], i, n_best});
+    int main = main_op(p, i, n_best);
+    infos_.push_back({name, std::string(ops::name_of(p.ops[main])), std::string(ops::segment_name(p, main)),
+                      p.op_layer[i], i, n_best, backend::shape_text(p, main)});
     kernel_ids.push_back(names.emplace(name, names.size()).first->second);
     chosen_.push_back(best);
     i += n_best;
   }
+}
+
+// Takes the steps of the components named in options.instruments.without from the list. What they would have defined
+// stays at zero: it gets memory of its own, which nothing writes.
+void CpuPlan::leave_out() {
+  const ops::Program& p = context_.program;
+  std::vector<bool> gone(infos_.size());
+  for (const std::string& component : backend::component_list(options_.instruments.without)) {
+    backend::check_component(component, infos_);
+    for (size_t s = 0; s < infos_.size(); ++s)
+      if (backend::belongs_to(infos_[s], component)) gone[s] = true;
+  }
+  left_out_.assign(p.values.size(), false);
+  std::vector<bool> defined(p.values.size()), added(p.values.size());
+  for (size_t s = 0; s < infos_.size(); ++s)
+    for (int op = infos_[s].first_op; op < infos_[s].first_op + infos_[s].n_ops; ++op)
+      ops::values_of(p.ops[op], [&](ops::Value v, bool is_output) {
+        if (is_output) (gone[s] ? left_out_ : accumulates(p.ops[op]) ? added : defined)[v.id] = true;
+      });
+  for (size_t v = 0; v < p.values.size(); ++v) {
+    if (defined[v]) left_out_[v] = false;  // the residual stream: it still begins with the embedding
+    if (left_out_[v] && added[v])
+      fail(ErrorCode::Usage, "\"{}\" cannot be left out: other steps add to its result {}",
+           options_.instruments.without, p.values[v].name);
+  }
+  size_t n = 0;
+  for (size_t s = 0; s < infos_.size(); ++s) {
+    if (gone[s]) continue;
+    if (n != s) infos_[n] = infos_[s], chosen_[n] = chosen_[s], kernel_ids[n] = kernel_ids[s];
+    ++n;
+  }
+  infos_.resize(n), chosen_.resize(n), kernel_ids.resize(n);
+}
+
+namespace {
+
+class InertStep : public Step {
+ public:
+  void run(const RunContext&) noexcept override {}
+};
+std::unique_ptr<Step> bind_inert(const PlanContext&, int, int) { return std::make_unique<InertStep>(); }
+constexpr Kernel kInert{"inert", true, nullptr, bind_inert};
+
+}  // namespace
+
+void CpuPlan::add_inert() {
+  double rate = options_.instruments.inert;
+  if (!(rate > 0 && rate <= 1000))
+    fail(ErrorCode::Usage, "inert dispatches: {} per dispatch, expected 0 to 1000", rate);
+  std::vector<ledger::StepInfo> infos;
+  std::vector<const Kernel*> chosen;
+  std::vector<uint16_t> ids;
+  uint16_t inert_id = 1;
+  for (uint16_t id : kernel_ids) inert_id = std::max<uint16_t>(inert_id, id + 1);
+  for (size_t s = 0; s < infos_.size(); ++s) {
+    infos.push_back(infos_[s]), chosen.push_back(chosen_[s]), ids.push_back(kernel_ids[s]);
+    int64_t n = int64_t(double(s + 1) * rate) - int64_t(double(s) * rate);
+    for (int64_t i = 0; i < n; ++i) {
+      infos.push_back({"inert", "inert", "inert", -1, infos_[s].first_op, 0, ""});
+      chosen.push_back(&kInert), ids.push_back(inert_id);
+    }
+  }
+  infos_ = std::move(infos), chosen_ = std::move(chosen), kernel_ids = std::move(ids);
 }
 
 void CpuPlan::lay_out() {
@@ -156,6 +235,8 @@ void CpuPlan::lay_out() {
         if (b.first < 0) b.first = s;
         b.last = s;
       });
+  for (size_t v = 0; v < left_out_.size(); ++v)
+    if (left_out_[v]) blocks[v].first = 0, blocks[v].last = n_steps;
   for (ops::Value v : {p.logits, p.hidden})  // read after the step
     if (v) blocks[v.id].last = n_steps;
   arena_bytes_ = round_up(plan_memory(blocks), 4096);

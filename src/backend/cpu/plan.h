@@ -34,6 +34,8 @@ class CpuPlan : public backend::Plan {
 
  private:
   void cover(Isa isa);
+  void leave_out();
+  void add_inert();
   void lay_out();
 
   PlanContext context_;
@@ -41,6 +43,7 @@ class CpuPlan : public backend::Plan {
   std::vector<const Kernel*> chosen_;  // [steps]
   std::vector<Kernel> table_;
   std::vector<ledger::StepInfo> infos_;
+  std::vector<bool> left_out_;  // [values]: defined by ops that do not run, so it must stay at zero
   std::vector<std::unique_ptr<Step>> bound_;
   char *arena_ = nullptr, *shared_ = nullptr, *own_ = nullptr;
   uint64_t arena_bytes_ = 0, shared_bytes_ = 0, own_bytes_ = 0;

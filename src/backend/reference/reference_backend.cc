@@ -134,6 +134,8 @@ class ReferenceBackend : public backend::Backend {
   std::unique_ptr<backend::Plan> compile(const Program& program, const ops::Weights& weights, backend::State& state,
                                          const backend::CompileOptions& options) override {
     check_forced(options.forced);
+    if (!options.instruments.none())
+      fail(ErrorCode::Usage, "reference: takes no inert dispatches and leaves nothing out; use --device cpu");
     CHECK(weights.views.size() == program.weights.size(), "{} weights of {}", weights.views.size(),
           program.weights.size());
     auto* own = dynamic_cast<ReferenceState*>(&state);
@@ -153,7 +155,10 @@ class ReferenceBackend : public backend::Backend {
     dispatches_.clear();
     uint64_t begin = now_ns();
     for (int i = 0; i < int(plan->program_.ops.size()); ++i) run_op(*plan, i, env, observer);
-    if (ledger_ != nullptr) ledger_->add_run(plan->ledger_plan, begin, now_ns(), batch.n_tokens, dispatches_);
+    if (ledger_ != nullptr && ledger_->timed())
+      ledger_->add_run(plan->ledger_plan, begin, now_ns(), batch.n_tokens, dispatches_);
+    else if (ledger_ != nullptr)
+      ledger_->add_untimed_run(plan->ledger_plan, begin, now_ns(), batch.n_tokens);
     auto floats = [&](Value v, std::vector<float>& out) -> const float* {
       if (!v) return nullptr;
       out.assign(plan->values[v.id].begin(), plan->values[v.id].end());
@@ -178,7 +183,7 @@ class ReferenceBackend : public backend::Backend {
     uint64_t begin = now_ns();
     std::visit([&](const auto& o) { ops::reference(o, static_cast<ops::Env<double>&>(env)); }, op);
     uint64_t end = now_ns();
-    if (ledger_ != nullptr) {
+    if (ledger_ != nullptr && ledger_->timed()) {
       ops::Cost c = ops::cost(op, plan.program_, plan.weights, env.batch(), count_experts(op, env), plan.options.exact);
       dispatches_.push_back({begin, end, plan.ledger_plan, uint32_t(i), 0, 0, uint32_t(env.batch().n_tokens), c.bytes(),
                              c.flops, ledger_->n_batches()});
