@@ -32,6 +32,10 @@ struct PlanContext {
   int cols(ops::Value v) const { return program.info(v).cols; }
   int max_rows(ops::Value v) const { return program.info(v).rows == ops::Rows::Tokens ? max_tokens : max_outputs; }
   const ops::WeightView& weight(ops::WeightRef w) const { return weights.views[w.id]; }
+  // All values of a small weight (a norm, a bias, a filter); empty where there is none.
+  std::vector<float> floats_of(ops::WeightRef w) const;
+  // Whether products with this weight take 8-bit activations.
+  bool takes_q8(ops::WeightRef w) const { return !exact && linear.supports_q8(*weight(w).type, weight(w).in); }
   template <typename T>
   const T* op(int i) const {  // null when op i is of another kind or past the end
     return i < static_cast<int>(program.ops.size()) ? std::get_if<T>(&program.ops[i]) : nullptr;

@@ -9,15 +9,6 @@ namespace tally::cpu {
 
 namespace {
 
-std::vector<float> norm_of(const PlanContext& c, ops::WeightRef w, int n) {
-  std::vector<float> out;
-  if (w) {
-    out.resize(n);
-    c.weight(w).dequantize_row(0, 0, out.data());
-  }
-  return out;
-}
-
 class AttentionStep : public Step {
  public:
   AttentionStep(const PlanContext& c, const ops::Attention& o)
@@ -28,8 +19,8 @@ class AttentionStep : public Step {
         k_(c.value(o.k)),
         v_(c.value(o.v)),
         out_(c.value(o.out)),
-        q_norm_(norm_of(c, o.q_norm, o.head_dim)),
-        k_norm_(norm_of(c, o.k_norm, o.head_dim)),
+        q_norm_(c.floats_of(o.q_norm)),
+        k_norm_(c.floats_of(o.k_norm)),
         rope_(o.rope.layout == ops::RopeLayout::None ? nullptr : c.ropes.table(o.rope, c.weights)),
         rotate_(o.rope.layout == ops::RopeLayout::Interleaved ? c.floats.rope_interleaved : c.floats.rope_half_split),
         attend_(c.exact ? c.floats.attend_f32 : c.floats.attend_f16),

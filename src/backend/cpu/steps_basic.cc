@@ -6,6 +6,14 @@
 
 namespace tally::cpu {
 
+std::vector<float> PlanContext::floats_of(ops::WeightRef w) const {
+  if (!w) return {};
+  const ops::WeightView& view = weight(w);
+  std::vector<float> out(view.in * view.out);
+  for (int64_t r = 0; r < view.out; ++r) view.dequantize_row(0, r, &out[r * view.in]);
+  return out;
+}
+
 namespace {
 
 template <typename T>
@@ -22,13 +30,6 @@ struct RowsOf {
   RowsOf(const PlanContext& c, ops::Value v) : data(c.value(v)), cols(c.cols(v)), rows(c.program.info(v).rows) {}
   float* row(int64_t i) const { return data + i * cols; }
 };
-
-std::vector<float> vector_of(const PlanContext& c, ops::WeightRef w) {
-  const ops::WeightView& view = c.weight(w);
-  std::vector<float> out(view.in * view.out);
-  for (int64_t r = 0; r < view.out; ++r) view.dequantize_row(0, r, &out[r * view.in]);
-  return out;
-}
 
 class EmbedStep : public Step {
  public:
@@ -67,7 +68,7 @@ class RmsNormStep : public Step {
   RmsNormStep(const PlanContext& c, const ops::RmsNorm& o)
       : x_(c, o.x),
         out_(c, o.out),
-        w_(vector_of(c, o.w)),
+        w_(c.floats_of(o.w)),
         eps_(o.eps),
         f_(o.accumulate ? c.floats.rms_norm_add : c.floats.rms_norm) {}
   void run(const RunContext& r) noexcept override {

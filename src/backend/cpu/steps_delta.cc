@@ -10,13 +10,6 @@ namespace tally::cpu {
 
 namespace {
 
-std::vector<float> all_rows(const PlanContext& c, ops::WeightRef w) {
-  const ops::WeightView& view = c.weight(w);
-  std::vector<float> out(view.in * view.out);
-  for (int64_t r = 0; r < view.out; ++r) view.dequantize_row(0, r, &out[r * view.in]);
-  return out;
-}
-
 // Where to keep the state after each token of a segment; fills `where` and returns it, or null when nowhere.
 float* const* checkpoints(const CpuState& state, ops::StateRef ref, const ops::Batch& b, int segment, float** where) {
   if (b.checkpoint_slot.empty()) return nullptr;
@@ -36,7 +29,7 @@ class ConvPart {
         state_(c.state),
         x_(c.value(o.x)),
         out_(c.value(o.out)),
-        w_(all_rows(c, o.w)),
+        w_(c.floats_of(o.w)),
         x_cols_(c.cols(o.x)),
         f_(o.kind == ops::ConvKind::Silu ? c.floats.conv_silu : c.floats.conv_gated) {}
 
@@ -68,8 +61,8 @@ class DeltaPart {
         alpha_(c.value(o.alpha)),
         beta_(c.value(o.beta)),
         out_(c.value(o.out)),
-        a_(all_rows(c, o.a)),
-        dt_(all_rows(c, o.dt_bias)),
+        a_(c.floats_of(o.a)),
+        dt_(c.floats_of(o.dt_bias)),
         cols_(c.cols(o.qkv)) {}
 
   // scratch: [scratch_floats(n_tokens)]
@@ -120,7 +113,7 @@ class NormPart {
         x_(c.value(o.x)),
         z_(c.value(o.z)),
         out_(c.value(o.out)),
-        w_(all_rows(c, o.w)),
+        w_(c.floats_of(o.w)),
         cols_(c.cols(o.x)) {}
   void run(int64_t token, int head) const noexcept {
     int64_t at = token * cols_ + int64_t(head) * o_.head_dim;

@@ -11,11 +11,6 @@ namespace {
 
 constexpr int64_t kColumnBlock = 512;  // activations of one pass: 512 × 2048 bytes stay in a second-level cache
 
-bool is_quantized(const PlanContext& c, const ops::Linear& o) {
-  const ops::WeightView& w = c.weight(o.w);
-  return !c.exact && c.linear.supports_q8(*w.type, w.in);
-}
-
 // How many linears from op i on read the same rows x; they must not write what `also_read` names.
 int run_of_linears(const PlanContext& c, int i, ops::Value x, ops::Value also_read) {
   int n = 0;
@@ -49,7 +44,7 @@ template <int (*kCovers)(const PlanContext&, int)>
 int covers_q8(const PlanContext& c, int i) {
   int n = kCovers(c, i);
   for (int k = 0; k < n; ++k)
-    if (const ops::Linear* o = c.op<ops::Linear>(i + k); o && is_quantized(c, *o)) return n;
+    if (const ops::Linear* o = c.op<ops::Linear>(i + k); o && c.takes_q8(o->w)) return n;
   return 0;
 }
 
@@ -59,7 +54,7 @@ class LinearStep : public Step {
       : in_(std::move(in)), kernels_(c.linear) {
     for (int i = first; i < end; ++i) {
       const ops::Linear& o = *c.op<ops::Linear>(i);
-      Product p{matrix_of(c.weight(o.w)), q8 && is_quantized(c, o), o.accumulate, c.value(o.out), {}};
+      Product p{matrix_of(c.weight(o.w)), q8 && c.takes_q8(o.w), o.accumulate, c.value(o.out), {}};
       if (o.bias) {
         p.bias.resize(p.w.n);
         const ops::WeightView& bias = c.weight(o.bias);
@@ -111,7 +106,7 @@ class LinearStep : public Step {
 template <bool kQ8>
 bool any_quantized(const PlanContext& c, int first, int end) {
   for (int i = first; kQ8 && i < end; ++i)
-    if (is_quantized(c, *c.op<ops::Linear>(i))) return true;
+    if (c.takes_q8(c.op<ops::Linear>(i)->w)) return true;
   return false;
 }
 

@@ -89,15 +89,15 @@ class ExpertsStep : public Step {
  public:
   ExpertsStep(const PlanContext& c, const ops::Experts& o)
       : o_(o),
-        in_(c, o.x, wants_q8(c, o.gate) || wants_q8(c, o.up)),
+        in_(c, o.x, c.takes_q8(o.gate) || c.takes_q8(o.up)),
         kernels_(c.linear),
         floats_(c.floats),
         gate_(c.weight(o.gate)),
         up_(c.weight(o.up)),
         down_(c.weight(o.down)),
-        gate_q8_(wants_q8(c, o.gate)),
-        up_q8_(wants_q8(c, o.up)),
-        down_q8_(wants_q8(c, o.down)),
+        gate_q8_(c.takes_q8(o.gate)),
+        up_q8_(c.takes_q8(o.up)),
+        down_q8_(c.takes_q8(o.down)),
         route_(c.value(o.route)),
         out_(c.value(o.out)),
         hidden_(c.cols(o.x)),
@@ -137,10 +137,6 @@ class ExpertsStep : public Step {
 
  private:
   static constexpr int64_t kDownStrip = 256;
-  static bool wants_q8(const PlanContext& c, ops::WeightRef w) {
-    return !c.exact && c.linear.supports_q8(*c.weight(w).type, c.weight(w).in);
-  }
-
   // Sorts (token, choice) pairs by expert: counting sort, once per layer.
   void group(int n_tokens) noexcept {
     std::fill(start_.begin(), start_.end(), 0);
@@ -235,15 +231,15 @@ class SharedExpertStep : public Step {
  public:
   SharedExpertStep(const PlanContext& c, const ops::SharedExpert& o)
       : o_(o),
-        in_(c, o.x, q8(c, o.gate) || q8(c, o.up)),
+        in_(c, o.x, c.takes_q8(o.gate) || c.takes_q8(o.up)),
         kernels_(c.linear),
         floats_(c.floats),
         gate_(matrix_of(c.weight(o.gate))),
         up_(matrix_of(c.weight(o.up))),
         down_(matrix_of(c.weight(o.down))),
-        gate_q8_(q8(c, o.gate)),
-        up_q8_(q8(c, o.up)),
-        down_q8_(q8(c, o.down)),
+        gate_q8_(c.takes_q8(o.gate)),
+        up_q8_(c.takes_q8(o.up)),
+        down_q8_(c.takes_q8(o.down)),
         out_(c.value(o.out)),
         hidden_(c.cols(o.x)),
         max_tokens_(c.max_tokens) {
@@ -287,10 +283,6 @@ class SharedExpertStep : public Step {
   uint64_t own_scratch() const override { return in_.own_scratch() + kernels_.scratch_bytes; }
 
  private:
-  static bool q8(const PlanContext& c, ops::WeightRef w) {
-    return !c.exact && c.linear.supports_q8(*c.weight(w).type, c.weight(w).in);
-  }
-
   void product(const Matrix& m, bool q, Range rows, const Activations::Prepared& x, float* out, int64_t stride,
                void* scratch) const noexcept {
     if (rows.begin == rows.end) return;
@@ -336,7 +328,7 @@ std::unique_ptr<Step> bind_route(const PlanContext& c, int i, int) {
 int covers_experts(const PlanContext& c, int i) { return c.op<ops::Experts>(i) != nullptr; }
 int covers_experts_q8(const PlanContext& c, int i) {
   const ops::Experts* o = c.op<ops::Experts>(i);
-  return o && !c.exact && c.linear.supports_q8(*c.weight(o->gate).type, c.weight(o->gate).in);
+  return o && c.takes_q8(o->gate);
 }
 std::unique_ptr<Step> bind_experts(const PlanContext& c, int i, int) {
   return std::make_unique<ExpertsStep>(c, *c.op<ops::Experts>(i));
@@ -344,7 +336,7 @@ std::unique_ptr<Step> bind_experts(const PlanContext& c, int i, int) {
 int covers_shared(const PlanContext& c, int i) { return c.op<ops::SharedExpert>(i) != nullptr; }
 int covers_shared_q8(const PlanContext& c, int i) {
   const ops::SharedExpert* o = c.op<ops::SharedExpert>(i);
-  return o && !c.exact && c.linear.supports_q8(*c.weight(o->gate).type, c.weight(o->gate).in);
+  return o && c.takes_q8(o->gate);
 }
 std::unique_ptr<Step> bind_shared(const PlanContext& c, int i, int) {
   return std::make_unique<SharedExpertStep>(c, *c.op<ops::SharedExpert>(i));
