@@ -1,0 +1,16 @@
+# Writes the files of this folder into a source file: page.html, style.css, and the scripts in the order of their names.
+# cmake -DFOLDER=src/lab/page -DOUT=page.cc -P embed.cmake
+file(READ ${FOLDER}/page.html frame)
+file(READ ${FOLDER}/style.css style)
+file(GLOB scripts ${FOLDER}/*.js)
+list(SORT scripts)
+set(script "")
+foreach(file ${scripts})
+  file(READ ${file} text)
+  string(APPEND script "${text}")
+endforeach()
+set(out "#include \"lab/page.h\"\n\nnamespace tally::lab::page {\n\n")
+foreach(part frame style script)
+  string(APPEND out "std::string_view ${part}() {\n  return R\"tally_page(${${part}})tally_page\";\n}\n\n")
+endforeach()
+file(WRITE ${OUT} "${out}}  // namespace tally::lab::page\n")
