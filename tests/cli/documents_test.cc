@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "lab/command.h"
 #include "support.h"
 
 namespace tally {
@@ -30,6 +31,7 @@ std::set<std::string> matches(const std::string& text, const char* expression) {
 TEST(Documents, commands) {
   CLI::App app;
   cli::add_commands(app);
+  lab::add_lab(app);
   const std::string hacking = read("HACKING.md");
   std::set<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
@@ -37,7 +39,16 @@ TEST(Documents, commands) {
     EXPECT_NE(hacking.find("`tally " + command->get_name()), std::string::npos)
         << "HACKING.md: a row for tally " << command->get_name() << " is missing";
   }
+  std::set<std::string> of_lab;
+  for (const CLI::App* command : app.get_subcommand("lab")->get_subcommands([](const CLI::App*) { return true; })) {
+    of_lab.insert(command->get_name());
+    EXPECT_NE(hacking.find("`tally lab " + command->get_name()), std::string::npos)
+        << "HACKING.md: a row for tally lab " << command->get_name() << " is missing";
+  }
   for (const char* document : {"HACKING.md", "README.md"}) {
+    for (const std::string& name : matches(read(document), "(?:`|/)tally lab ([a-z]+)")) {
+      EXPECT_EQ(of_lab.count(name), 1u) << document << " names tally lab " << name << ", which is no command";
+    }
     for (const std::string& name : matches(read(document), "(?:`|/)tally ([a-z]+)")) {
       EXPECT_EQ(commands.count(name), 1u) << document << " names tally " << name << ", which is no command";
     }
