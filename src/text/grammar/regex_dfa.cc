@@ -9,6 +9,8 @@
 namespace tally::grammar {
 namespace {
 
+constexpr size_t kStatesMax = 20'000;
+
 // What an assertion may ask about the text before it.
 struct Context {
   bool at_start = true;
@@ -45,7 +47,9 @@ class Derivation {
     };
     id_of(root, 0);
     for (size_t s = 0; s < states.size(); ++s) {
-      budget_.check_states(states.size());
+      if (states.size() > kStatesMax)
+        throw ConstraintError(budget_.path, "the automaton of the regular expression has too many states", kStatesMax,
+                              states.size());
       auto [term, context] = states[s];
       out.accepting.push_back(accepts(term, context));
       for (int c = 0; c < parts_.n_classes; ++c) {
@@ -233,7 +237,8 @@ class Derivation {
     } else {
       out = consuming(t, pool_.empty(), cls, context);
     }
-    budget_.spend(pool_[out].n_kids);
+    budget_.spend(pool_.work() - spent_);
+    spent_ = pool_.work();
     memo_.emplace(key, out);
     return out;
   }
@@ -244,6 +249,7 @@ class Derivation {
   std::map<Context, int> context_ids_;
   std::vector<Context> contexts_;
   std::unordered_map<uint64_t, int> memo_;
+  uint64_t spent_ = 0;
 };
 
 // The term of a whole text in which `t` matches somewhere; anchors at its ends need no search.

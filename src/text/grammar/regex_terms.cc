@@ -34,6 +34,7 @@ TermPool::TermPool() {
 
 int TermPool::intern(Term t, const std::vector<int>& kids) {
   const size_t h = hash_of(t, kids);
+  work_ += kids.size() + 2;
   auto [from, to] = index_.equal_range(h);
   for (; from != to; ++from) {
     const Term& o = terms_[from->second];
@@ -93,6 +94,7 @@ int TermPool::alt(std::vector<int> kids) {
       flat.push_back(k);
     }
   }
+  work_ += flat.size();
   std::sort(flat.begin(), flat.end());
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   if (std::binary_search(flat.begin(), flat.end(), all_)) return all_;
@@ -117,6 +119,7 @@ int TermPool::both(std::vector<int> kids) {
       flat.push_back(k);
     }
   }
+  work_ += flat.size();
   std::sort(flat.begin(), flat.end());
   flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
   if (flat.empty()) return all_;

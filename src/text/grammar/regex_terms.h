@@ -59,7 +59,7 @@ class TermPool {
   int kid(const Term& t, uint32_t i) const { return kids_[t.first_kid + i]; }
   const std::vector<CharSet>& sets() const { return sets_; }
   const std::vector<int>& behinds() const { return behinds_; }
-  size_t size() const { return terms_.size(); }
+  uint64_t work() const { return work_; }  // steps spent on making terms so far
 
  private:
   int intern(Term t, const std::vector<int>& kids);
@@ -70,6 +70,7 @@ class TermPool {
   std::vector<int> behinds_;
   std::unordered_multimap<size_t, int> index_;
   int all_ = -1;
+  uint64_t work_ = 0;
 };
 
 // Parses ECMA-262 with the u flag. Superfluous escapes of punctuation are read as the character. Throws

@@ -53,7 +53,7 @@ int SchemaCompiler::strings_node(int e) {
     for (int k : x.kids) parts.push_back(strings_node(k));
     return graph_.alternatives(parts);
   }
-  if (x.kind == ExprKind::Words && x.words.size() == 1 && x.words[0].size() < 64) {
+  if (x.kind == ExprKind::Words && x.words.size() == 1) {
     return graph_.literal(quoted(x.words[0]));
   }
   if (x.kind == ExprKind::Length) {

@@ -24,7 +24,7 @@ bool contains(const CharSet& set, uint32_t c);
 
 // Steps and states that one schema may still spend; passing them throws ConstraintError (limit).
 struct Budget {
-  uint64_t max_states = 20'000;
+  uint64_t max_states = 65'536;
   uint64_t work = 40'000'000, max_work = 40'000'000;
   std::string path;  // what is being compiled, for the message
 
