@@ -49,8 +49,10 @@ class Target {
   // What it is: "kind", and version, commit, options, model, as far as known.
   virtual Json provenance() = 0;
   // `reps` measurements of each test, in the order of tests; every shape is warmed first where this is the target's
-  // first time of it. Errors when the test is not possible or the other program fails.
+  // first time of it (reps = 0: only that). Errors when the test is not possible or the other program fails.
   virtual std::vector<std::vector<Measurement>> measure(std::span<const TestShape> tests, int reps) = 0;
+  // Whether each call of measure() starts a process that loads the model.
+  virtual bool starts_process() const { return false; }
   // Bytes that must be read and operations that must be done for a test (ideal, from the model); zero: not known.
   struct Floor {
     double bytes = 0, flops = 0;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <set>
 
 #include "app/model_path.h"
 #include "base/error.h"
@@ -159,15 +160,17 @@ class Endpoint : public Target {
 
   // Finds how many tokens come on top of the words (start token, template), and warms the server.
   void settle(int n) {
+    if (settled_.count(n)) return;
     for (int round = 0; round < 4; ++round) {
       Reply reply = ask(next_prompt(std::max(1, n - extra_)), 2);
       if (reply.tokens_in < 0)
         fail(ErrorCode::Failed, "{}: the server reports no usage, so the prompt's tokens are not known", label_);
-      if (reply.tokens_in == n) return;
+      if (reply.tokens_in == n) break;
       extra_ += reply.tokens_in - n;
       if (n - extra_ < 1)
         fail(ErrorCode::Usage, "{}: a prompt of {} tokens is not possible, the least is {}", label_, n, extra_ + 1);
     }
+    settled_.insert(n);
   }
 
   Measurement run(const TestShape& test) {
@@ -200,6 +203,7 @@ class Endpoint : public Target {
   bool chat_ = false, ignore_eos_ = true;
   int extra_ = 0;
   uint64_t n_prompts_ = 0;
+  std::set<int> settled_;  // prompt lengths
 };
 
 }  // namespace

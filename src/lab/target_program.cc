@@ -97,6 +97,7 @@ class ProgramTarget : public Target {
     if (!options.model.empty() || needs_model) options_.model = model_path_of(options, "target " + kind);
   }
   std::string weights_sha256() override { return weights_of(options_.model); }
+  bool starts_process() const override { return true; }
   Json provenance() override {
     Json j{{"kind", kind_}, {"command", command_}, {"model", options_.model}};
     if (!head_.is_null()) j["says"] = head_;
@@ -123,6 +124,7 @@ class TallyProgram : public ProgramTarget {
     label_ = "tally:" + text, command_ = text;
   }
   std::vector<std::vector<Measurement>> measure(std::span<const TestShape> tests, int reps) override {
+    if (reps == 0) return std::vector<std::vector<Measurement>>(tests.size());  // they warm themselves
     std::vector<std::vector<Measurement>> out;
     for (const TestShape& t : tests) {
       std::vector<std::string> argv{words_[0], "lab", "bench", options_.model, "--json", "--no-machine"};
@@ -149,6 +151,7 @@ class LlamaBench : public ProgramTarget {
   }
   // One start of the program for all tests of a depth.
   std::vector<std::vector<Measurement>> measure(std::span<const TestShape> tests, int reps) override {
+    if (reps == 0) return std::vector<std::vector<Measurement>>(tests.size());  // they warm themselves
     std::map<int, std::string> out_of;
     for (const TestShape& t : tests) {
       no_batch(t);
@@ -200,6 +203,7 @@ class JsonCommand : public ProgramTarget {
     label_ = "json:" + command, command_ = command;
   }
   std::vector<std::vector<Measurement>> measure(std::span<const TestShape> tests, int reps) override {
+    if (reps == 0) return std::vector<std::vector<Measurement>>(tests.size());  // they warm themselves
     std::vector<std::vector<Measurement>> out;
     for (const TestShape& t : tests) {
       no_batch(t);
