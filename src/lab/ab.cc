@@ -108,10 +108,7 @@ std::vector<Verdict> run_ab(const AbArgs& args, Target& a, Target& b, Target& a_
     output.block(block);
     verdicts.push_back(std::move(v));
   }
-  Block state{.name = "machine", .title = "The machine meanwhile", .values = rounds.machine.json()};
-  state.notes = rounds.machine.warnings();
-  if (state.notes.empty()) state.verdict = "Nothing stood out: clocks, throttling and stolen time.";
-  output.block(state);
+  output.block(machine_block(rounds.machine));
   return verdicts;
 }
 

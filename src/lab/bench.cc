@@ -151,10 +151,7 @@ void run_bench(const BenchArgs& args, Target& target, Output& output) {
     if (const Measurement* first = target.first(rows[i].shape))
       output.sample(sample_json(rows[i].shape, *first, {.variant = args.target, .phase = "cold", .position = int(i)}));
   output.block(bench_block(args, target, rows, peak_gb_s, energy ? &*energy : nullptr));
-  Block state{.name = "machine", .title = "The machine meanwhile", .values = machine.json()};
-  state.notes = machine.warnings();
-  if (state.notes.empty()) state.verdict = "Nothing stood out: clocks, throttling and stolen time.";
-  output.block(state);
+  output.block(machine_block(machine));
 }
 
 }  // namespace tally::lab

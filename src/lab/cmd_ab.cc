@@ -29,7 +29,10 @@ void add_ab(CLI::App& lab) {
   a->shapes.prompts = {256}, a->shapes.gens = {32};
   a->measure.add_to(*command, false);
   a->shapes.add_to(*command, true);
-  command->add_option("--a", a->a, std::string("the baseline; a target (options of tally alone need --a=\"--threads 1\"):\n") + kTargetHelp)
+  command
+      ->add_option(
+          "--a", a->a,
+          std::string("the baseline; a target (options of tally alone need --a=\"--threads 1\"):\n") + kTargetHelp)
       ->capture_default_str();
   command->add_option("--b", a->b, "what is compared with it, in the same form")->required();
   command->add_option("-r,--rounds", a->rounds, "rounds; each measures A, B and A again (null run), in rotated order")

@@ -164,6 +164,13 @@ std::string rate_text(double rate, bool lower_bound) {
   return fmt::format("{}{:.{}f}", lower_bound ? "≥ " : "", rate, decimals);
 }
 
+Block machine_block(const MachineTrack& machine) {
+  Block b{.name = "machine", .title = "The machine meanwhile", .values = machine.json()};
+  b.notes = machine.warnings();
+  if (b.notes.empty()) b.verdict = "Nothing stood out: clocks, throttling and stolen time.";
+  return b;
+}
+
 std::vector<double> clocks_of(const MachineTrack& machine) {
   std::vector<double> out;
   for (const MachineState& s : machine.at) {

@@ -75,6 +75,8 @@ std::vector<double> times_of(const std::vector<Measurement>& list);
 bool any_lower_bound(const std::vector<Measurement>& list);
 // "≥ 783.8" or "783.8"; four significant digits.
 std::string rate_text(double rate, bool lower_bound);
+// The block "machine" of a measurement.
+Block machine_block(const MachineTrack& machine);
 // Clocks of a track as judge() takes them: three, or none when one is not known.
 std::vector<double> clocks_of(const MachineTrack& machine);
 
