@@ -65,7 +65,7 @@ Block block_of(const TestShape& shape, const Verdict& v, const AbArgs& args, con
   if (v.kind == VerdictKind::NotValid) {
     for (const std::string& reason : v.reasons) b.not_valid += (b.not_valid.empty() ? "" : "; ") + reason;
   }
-  b.verdict = v.words;
+  if (v.kind != VerdictKind::NotValid) b.verdict = v.words;
   b.notes = v.notes;
   b.notes.push_back(fmt::format("ratio B/A {:.4f} ({}), interval {}, n {}; wins {}, losses {}, sign test p {:.3g}",
                                 v.effect.geometric_mean, share_text(v.effect.geometric_mean),
@@ -74,7 +74,6 @@ Block block_of(const TestShape& shape, const Verdict& v, const AbArgs& args, con
     b.notes.push_back(
         fmt::format("null run A/A {:.4f}, interval {}", v.null->geometric_mean, interval_text(v.null->interval)));
   b.notes.push_back(fmt::format("spread of the ratios {:.3f}; {}", v.spread, v.steady.words));
-  if (!v.outliers.empty()) b.notes.push_back(v.outliers);
   if (any_lower_bound(rounds.of[0][s]) != any_lower_bound(rounds.of[1][s]))
     b.notes.push_back("one side is a lower bound (time to the first token), the other is not: the ratio is not exact");
   return b;
@@ -87,8 +86,9 @@ std::vector<Verdict> run_ab(const AbArgs& args, Target& a, Target& b, Target& a_
   std::vector<std::string> notes;
   std::string weights = require_same_weights({variants[0], variants[1]}, &notes);
   std::vector<TestShape> shapes = args.shapes.shapes();
-  Rounds rounds = measure_rounds(variants, shapes, args.rounds, output);
+  Rounds rounds = measure_rounds(variants, shapes, args.rounds, output, args.inner);
   std::vector<double> clocks = clocks_of(rounds.machine);
+  std::string here = fingerprint().dump();  // both sides ran on this machine
   std::vector<Verdict> verdicts;
   for (size_t s = 0; s < shapes.size(); ++s) {
     std::vector<double> r = ratios(rounds.of[0][s], rounds.of[1][s]), null = ratios(rounds.of[0][s], rounds.of[2][s]);
@@ -96,6 +96,8 @@ std::vector<Verdict> run_ab(const AbArgs& args, Target& a, Target& b, Target& a_
                        .null_ratios = null,
                        .weights_a = weights,
                        .weights_b = weights,
+                       .fingerprint_a = here,
+                       .fingerprint_b = here,
                        .clock_mhz = clocks,
                        .equivalence = args.equivalence,
                        .best_of = args.best_of});

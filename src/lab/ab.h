@@ -13,6 +13,7 @@ struct AbArgs {
   ShapeArgs shapes;
   std::string a = "tally", b;
   int rounds = 12;
+  int inner = 3;  // runs in a row, of which the median is the round\'s value
   double equivalence = 0.02;
   int best_of = 1;    // B is the best of so many that were tried
   bool gate = false;  // exit status 1 when B is slower

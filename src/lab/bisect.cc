@@ -96,9 +96,9 @@ Measured measure(const BisectArgs& args, const std::vector<Variant>& variants, O
       (shapes[s].n_prompt > 0 ? m.prefill : m.decode).push_back(rates_of(by_shape[s]));
   };
   if (args.one_by_one) {
-    for (const Variant& v : variants) take(measure_rounds({v}, shapes, args.rounds, output).of[0]);
+    for (const Variant& v : variants) take(measure_rounds({v}, shapes, args.rounds, output, args.inner).of[0]);
   } else {
-    Rounds rounds = measure_rounds(variants, shapes, args.rounds, output);
+    Rounds rounds = measure_rounds(variants, shapes, args.rounds, output, args.inner);
     for (const auto& version : rounds.of) take(version);
     output.block(machine_block(rounds.machine));
   }

@@ -15,6 +15,7 @@ struct BisectArgs {
   std::vector<std::string> steps;  // targets, oldest first
   int prompt = 256, gen = 32;      // 0: that phase is left out
   int rounds = 8;
+  int inner = 3;            // runs in a row, of which the median is the round\'s value
   bool search = false;      // measure the ends, then halve, in place of all versions
   bool one_by_one = false;  // each version alone, as in articles; its steps are "not paired"
 };

@@ -7,6 +7,10 @@ void add_check(CLI::App& lab);
 void add_report(CLI::App& lab);
 void add_ab(CLI::App& lab);
 void add_bench(CLI::App& lab);
+void add_bisect(CLI::App& lab);
+void add_board(CLI::App& lab);
+void add_fit(CLI::App& lab);
+void add_sustain(CLI::App& lab);
 
 void add_lab(CLI::App& app) {
   CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
@@ -15,6 +19,10 @@ void add_lab(CLI::App& app) {
   add_report(*lab);
   add_ab(*lab);
   add_bench(*lab);
+  add_bisect(*lab);
+  add_board(*lab);
+  add_fit(*lab);
+  add_sustain(*lab);
 }
 
 }  // namespace tally::lab

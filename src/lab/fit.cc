@@ -179,7 +179,7 @@ void run_fit(const FitArgs& args, Target& target, Target* old, Output& output) {
   if (old) variants.push_back({old->label() == target.label() ? old->label() + " (old)" : old->label(), old});
   std::vector<std::string> notes;
   if (old) require_same_weights(variants, &notes);
-  Rounds rounds = measure_rounds(variants, shapes, args.rounds, output);
+  Rounds rounds = measure_rounds(variants, shapes, args.rounds, output, args.inner);
   std::vector<Curve> curves;
   for (size_t v = 0; v < variants.size(); ++v) {
     curves.push_back(make_curve(variants[v].name, rounds.of[v], n_fitted));

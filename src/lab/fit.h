@@ -15,6 +15,7 @@ struct FitArgs {
   std::vector<int> lengths{128, 256, 512, 1024};
   std::vector<int> held_out;  // empty: one below the range, one inside
   int rounds = 5;
+  int inner = 3;            // runs in a row, of which the median is the round\'s value
   bool generation = false;  // generated tokens in place of prompt tokens
   double tolerance = 0.10;  // of the held-out check
 };

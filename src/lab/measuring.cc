@@ -100,8 +100,16 @@ std::vector<int> permutation(int n, int round) {
   return order;
 }
 
+const Measurement& median_of(const std::vector<Measurement>& runs) {
+  CHECK(!runs.empty());
+  std::vector<size_t> order(runs.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return runs[a].ms < runs[b].ms; });
+  return runs[order[(order.size() - 1) / 2]];
+}
+
 Rounds measure_rounds(const std::vector<Variant>& variants, const std::vector<TestShape>& shapes, int rounds,
-                      Output& output) {
+                      Output& output, int inner) {
   Rounds r;
   r.of.assign(variants.size(), std::vector<std::vector<Measurement>>(shapes.size()));
   for (const Variant& v : variants) v.target->measure(shapes, 0);  // warms every shape of those that can be warmed
@@ -111,11 +119,11 @@ Rounds measure_rounds(const std::vector<Variant>& variants, const std::vector<Te
     std::vector<int> order = permutation(static_cast<int>(variants.size()), round);
     for (size_t at = 0; at < order.size(); ++at) {
       const Variant& v = variants[order[at]];
-      std::vector<std::vector<Measurement>> got = v.target->measure(shapes, 1);
+      std::vector<std::vector<Measurement>> got = v.target->measure(shapes, inner);
       for (size_t s = 0; s < shapes.size(); ++s) {
-        CHECK(got[s].size() >= 1, "{} gave no measurement of {}", v.name, shapes[s].name());
-        r.of[order[at]][s].push_back(got[s][0]);
-        output.sample(sample_json(shapes[s], got[s][0], {.variant = v.name, .round = round, .position = int(at)}));
+        r.of[order[at]][s].push_back(median_of(got[s]));
+        for (const Measurement& m : got[s])
+          output.sample(sample_json(shapes[s], m, {.variant = v.name, .round = round, .position = int(at)}));
       }
     }
     if (isatty(2)) fmt::print(stderr, "\rround {} of {}{}", round + 1, rounds, round + 1 == rounds ? "\n" : "");

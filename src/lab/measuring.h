@@ -53,14 +53,17 @@ struct Variant {
   Target* target = nullptr;
 };
 
-// Rounds: in each, every variant measures every shape once, in an order that rotates (permutation(n, round)). Returns
-// [variant][shape][round]; writes each sample. A round is thrown away by nobody.
+// Rounds: in each, every variant measures every shape, in an order that rotates (permutation(n, round)). A round's
+// value is the median of `inner` runs in a row, which keeps single disturbances out of it; all runs are written as
+// samples. `of` is [variant][shape][round]. No round is dropped.
 struct Rounds {
   std::vector<std::vector<std::vector<Measurement>>> of;
   MachineTrack machine;
 };
 Rounds measure_rounds(const std::vector<Variant>& variants, const std::vector<TestShape>& shapes, int rounds,
-                      Output& output);
+                      Output& output, int inner = 1);
+// The measurement with the median time; of an even number the faster of the two. CHECK: not empty.
+const Measurement& median_of(const std::vector<Measurement>& runs);
 
 // Order of n variants in a round: every order in turn for up to four (AB, BA, AB …: with its neighbours ABBA), cyclic
 // shifts and their mirror images beyond. Position 0 first.
