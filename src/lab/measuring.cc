@@ -89,10 +89,13 @@ std::vector<int> permutation(int n, int round) {
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
   if (n <= 4) {
-    // A round and the next mirror each other, so that a drift within them cancels.
-    int n_orders = n == 4 ? 24 : n == 3 ? 6 : n;
-    int pairs = std::max(1, n_orders / 2);
-    for (int i = 0; i < (round / 2) % pairs; ++i) std::next_permutation(order.begin(), order.end());
+    // A round and the next mirror each other, so that a drift within them cancels; of each such pair of orders the one
+    // with the smaller first place comes first.
+    int pairs = n == 4 ? 12 : n == 3 ? 3 : 1;
+    for (int left = (round / 2) % pairs; left > 0;) {
+      std::next_permutation(order.begin(), order.end());
+      left -= order.front() < order.back();
+    }
   } else {
     std::rotate(order.begin(), order.begin() + (round / 2) % n, order.end());
   }

@@ -62,7 +62,7 @@ TEST(Measuring, rounds_ask_every_variant_in_rotated_order) {
   std::vector<std::string> log;
   test::ScriptedTarget a("a", [&](const TestShape&) { return log.push_back("a"), 1.0; });
   test::ScriptedTarget b("b", [&](const TestShape&) { return log.push_back("b"), 2.0; });
-  Output output("test", std::nullopt, {});
+  Output output("test", std::nullopt, Json::object());
   Rounds r = measure_rounds({{"a", &a}, {"b", &b}}, {{.n_prompt = 8}}, 4, output);
   EXPECT_EQ(log, (std::vector<std::string>{"a", "b", "b", "a", "a", "b", "b", "a"}));
   ASSERT_EQ(r.of[1][0].size(), 4u);
