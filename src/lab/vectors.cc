@@ -32,8 +32,21 @@ std::string names_of(VectorArgs::Names names) {
 
 const Json* VectorArgs::find(Names names) const {
   for (const char* name : names)
-    if (auto it = in_.find(name); it != in_.end()) return &*it;
+    if (auto it = in_.find(name); it != in_.end()) {
+      used_.insert(name);
+      return &*it;
+    }
   return nullptr;
+}
+
+std::vector<std::string> VectorArgs::unused(Names reserved) const {
+  std::vector<std::string> names;
+  for (const auto& item : in_.items()) {
+    bool known = used_.count(item.key()) > 0;
+    for (const char* r : reserved) known = known || item.key() == r;
+    if (!known) names.push_back(item.key());
+  }
+  return names;
 }
 
 const Json& VectorArgs::need(Names names) const {

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,12 @@ class VectorArgs {
   bool has(Names names) const { return find(names) != nullptr; }
   const Json* find(Names names) const;
   const Json& need(Names names) const;
+  // Keys that nothing has asked for: misspelt arguments.
+  std::vector<std::string> unused(Names reserved) const;
 
  private:
   const Json& in_;
+  mutable std::set<std::string> used_;
 };
 
 using VectorFn = std::function<Json(const VectorArgs&)>;  // a number, or an object of named numbers
