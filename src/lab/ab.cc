@@ -106,6 +106,7 @@ std::vector<Verdict> run_ab(const AbArgs& args, Target& a, Target& b, Target& a_
     if (!out_a.empty() && !out_b.empty() && out_a != out_b)
       block.notes.push_back("the greedy choices of A and B differ on this test's tokens: check with `tally diff`");
     block.notes.insert(block.notes.end(), notes.begin(), notes.end());
+    block.values["baseline_id"] = output.run() + ":A";
     block.values["output_sha256"] = {out_a, out_b};
     output.block(block);
     verdicts.push_back(std::move(v));

@@ -21,13 +21,25 @@ struct Row {
   double joules = 0, joule_tokens = 0;
 };
 
+// Mean power of the first, the middle and the last third of the measurements; null where nothing counts it.
+Json power_json(const std::vector<double>& watts) {
+  if (watts.empty()) return nullptr;
+  size_t n = watts.size();
+  Json j = Json::array();
+  for (size_t third = 0; third < 3; ++third) {
+    size_t begin = std::min(third * n / 3, n - 1), end = std::max((third + 1) * n / 3, begin + 1);
+    j.push_back(stats::summarize({watts.data() + begin, end - begin}).mean);
+  }
+  return j;
+}
+
 void write(const Row& row, const Measurement& m, const BenchArgs& args, int round, int position, Output& output) {
   output.sample(sample_json(row.shape, m, {.variant = args.target, .round = round, .position = position}));
 }
 
 // One start of another program measures all rounds of all shapes; in process, the shapes alternate.
 void measure(const BenchArgs& args, Target& target, std::vector<Row>& rows, EnergyMeter* energy, MachineTrack& machine,
-             Output& output) {
+             std::vector<double>& watts, Output& output) {
   std::vector<TestShape> shapes;
   for (const Row& row : rows) shapes.push_back(row.shape);
   target.measure(shapes, 0);
@@ -47,7 +59,11 @@ void measure(const BenchArgs& args, Target& target, std::vector<Row>& rows, Ener
       Row& row = rows[order[at]];
       if (energy) energy->start();
       Measurement m = target.measure({&row.shape, 1}, 1).at(0).at(0);
-      if (energy) row.joules += energy->stop().joules, row.joule_tokens += m.tokens;
+      if (energy) {
+        EnergyMeter::Reading reading = energy->stop();
+        row.joules += reading.joules, row.joule_tokens += m.tokens;
+        watts.push_back(reading.watts());
+      }
       row.list.push_back(m);
       write(row, m, args, round, int(at), output);
     }
@@ -123,7 +139,7 @@ Block bench_block(const BenchArgs& args, Target& target, const std::vector<Row>&
     b.table.rows.push_back(std::move(cells));
   }
   b.values = {{"target", target.label()}, {"provenance", target.provenance()}, {"tests", tests}};
-  b.values["limit_gb_s"] = peak_gb_s > 0 ? Json(peak_gb_s / 1.0) : Json(nullptr);
+  b.values["limit_gb_s"] = peak_gb_s > 0 ? Json(peak_gb_s) : Json(nullptr);
   b.values["energy_sources"] = energy ? Json(energy->sources()) : Json(nullptr);
   if (energy && energy->sources().empty()) b.notes.push_back("no J/token: " + energy->why_not());
   if (target.starts_process()) b.notes.push_back("each start of the program measured its tests one after another");
@@ -145,12 +161,15 @@ void run_bench(const BenchArgs& args, Target& target, Output& output) {
       peak_gb_s = app::read_bandwidth(threads > 0 ? threads : available_cores()) / 1e9;
   }
   MachineTrack machine;
-  measure(args, target, rows, energy && !energy->sources().empty() ? &*energy : nullptr, machine, output);
+  std::vector<double> watts;
+  measure(args, target, rows, energy && !energy->sources().empty() ? &*energy : nullptr, machine, watts, output);
   machine.end();
   for (size_t i = 0; i < rows.size(); ++i)
     if (const Measurement* first = target.first(rows[i].shape))
       output.sample(sample_json(rows[i].shape, *first, {.variant = args.target, .phase = "cold", .position = int(i)}));
-  output.block(bench_block(args, target, rows, peak_gb_s, energy ? &*energy : nullptr));
+  Block block = bench_block(args, target, rows, peak_gb_s, energy ? &*energy : nullptr);
+  block.values["power_w"] = power_json(watts);
+  output.block(block);
   output.block(machine_block(machine));
 }
 
