@@ -12,6 +12,7 @@ void add_board(CLI::App& lab);
 void add_fit(CLI::App& lab);
 void add_sustain(CLI::App& lab);
 void add_whatif(CLI::App& lab);
+void add_reconcile(CLI::App& lab);
 
 void add_lab(CLI::App& app) {
   CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
@@ -25,6 +26,7 @@ void add_lab(CLI::App& app) {
   add_fit(*lab);
   add_sustain(*lab);
   add_whatif(*lab);
+  add_reconcile(*lab);
 }
 
 }  // namespace tally::lab
