@@ -81,7 +81,7 @@ class Endpoint : public Target {
             {"base", client_->base()},
             {"model", model_},
             {"api", chat_ ? "chat" : "completions"},
-            {"weights", weights_.empty() ? Json(nullptr) : Json(weights_)}};
+            {"weights_as_stated", weights_.empty() ? Json(nullptr) : Json(weights_)}};
   }
 
   std::vector<std::vector<Measurement>> measure(std::span<const TestShape> tests, int reps) override {
@@ -92,7 +92,7 @@ class Endpoint : public Target {
         fail(ErrorCode::Usage, "{}: how much an endpoint keeps between requests is not known; leave the depth out",
              test.name());
       if (test.n_gen == 1) fail(ErrorCode::Usage, "tg1: times between tokens need two tokens or more");
-      settle(prompt_tokens(test));
+      if (test.n_prompt + test.depth > 0) settle(test.n_prompt + test.depth);
       std::vector<Measurement>& list = out.emplace_back();
       for (int i = 0; i < reps; ++i) list.push_back(run(test));
     }
@@ -125,8 +125,6 @@ class Endpoint : public Target {
       fail(ErrorCode::BadInput, "{}/models names no model; say which with model=NAME", client_->base());
     return (*data)[0].value("id", "");
   }
-
-  static int prompt_tokens(const TestShape& t) { return t.n_prompt > 0 ? t.n_prompt : std::max(t.depth, 16); }
 
   // Never the same twice: a prefix cache shall find nothing.
   std::string next_prompt(int n_words) {
@@ -174,7 +172,8 @@ class Endpoint : public Target {
   }
 
   Measurement run(const TestShape& test) {
-    std::string prompt = next_prompt(std::max(1, prompt_tokens(test) - extra_));
+    int n = test.n_prompt + test.depth;
+    std::string prompt = next_prompt(n > 0 ? std::max(1, n - extra_) : 8);  // tg at no depth: a short one
     Reply reply = ask(prompt, test.n_prompt > 0 ? 1 : test.n_gen);
     int made = reply.tokens_out >= 0 ? reply.tokens_out : reply.n_events;
     Measurement m;

@@ -89,6 +89,13 @@ std::vector<Measurement> read_tally_bench(const std::string& json, const TestSha
 
 namespace {
 
+// "1,2,3"; "0", which both programs take for none, when empty.
+std::string comma_list(const std::set<int>& values) {
+  std::string s;
+  for (int v : values) s += (s.empty() ? "" : ",") + std::to_string(v);
+  return s.empty() ? "0" : s;
+}
+
 // What the children with JSON share.
 class ProgramTarget : public Target {
  public:
@@ -123,22 +130,33 @@ class TallyProgram : public ProgramTarget {
     if (words_.empty()) fail(ErrorCode::Usage, "target tally: needs the path of a tally program after the colon");
     label_ = "tally:" + text, command_ = text;
   }
+  // One start of the program for all tests of a depth and batch size.
   std::vector<std::vector<Measurement>> measure(std::span<const TestShape> tests, int reps) override {
     if (reps == 0) return std::vector<std::vector<Measurement>>(tests.size());  // they warm themselves
+    std::map<std::pair<int, int>, std::string> out_of;
     std::vector<std::vector<Measurement>> out;
     for (const TestShape& t : tests) {
-      std::vector<std::string> argv{words_[0], "lab", "bench", options_.model, "--json", "--no-machine"};
-      argv.insert(argv.end(), words_.begin() + 1, words_.end());
-      for (auto [flag, value] :
-           {std::pair{"-p", t.n_prompt}, {"-n", t.n_gen}, {"-d", t.depth}, {"-b", t.batch}, {"-r", reps}})
-        argv.insert(argv.end(), {flag, std::to_string(value)});
-      if (threads() > 0) argv.insert(argv.end(), {"--threads", std::to_string(threads())});
-      out.push_back(read_tally_bench(run_child_ok(argv, child()).out, t, words_[0], &head_));
+      std::string& text = out_of[{t.depth, t.batch}];
+      if (text.empty()) text = run_child_ok(argv_for(tests, t, reps), child()).out;
+      out.push_back(read_tally_bench(text, t, words_[0], &head_));
     }
     return out;
   }
 
  private:
+  std::vector<std::string> argv_for(std::span<const TestShape> tests, const TestShape& like, int reps) const {
+    std::set<int> prompts, gens;
+    for (const TestShape& t : tests)
+      if (t.depth == like.depth && t.batch == like.batch)
+        (t.n_prompt > 0 ? prompts : gens).insert(t.n_prompt + t.n_gen);
+    std::vector<std::string> argv{words_[0], "lab", "bench", options_.model, "--json", "--no-machine"};
+    argv.insert(argv.end(), words_.begin() + 1, words_.end());
+    argv.insert(argv.end(), {"-p", comma_list(prompts), "-n", comma_list(gens), "-d", std::to_string(like.depth), "-b",
+                             std::to_string(like.batch), "-r", std::to_string(reps)});
+    if (threads() > 0) argv.insert(argv.end(), {"--threads", std::to_string(threads())});
+    return argv;
+  }
+
   std::vector<std::string> words_;
 };
 
@@ -170,12 +188,7 @@ class LlamaBench : public ProgramTarget {
       if (t.depth == depth) (t.n_prompt > 0 ? prompts : gens).insert(t.n_prompt + t.n_gen);
     std::vector<std::string> argv = words_;
     argv.insert(argv.end(), {"-m", options_.model, "-o", "json", "-r", std::to_string(reps)});
-    auto list = [](const std::set<int>& values) {
-      std::string s;
-      for (int v : values) s += (s.empty() ? "" : ",") + std::to_string(v);
-      return s.empty() ? "0" : s;
-    };
-    argv.insert(argv.end(), {"-p", list(prompts), "-n", list(gens)});
+    argv.insert(argv.end(), {"-p", comma_list(prompts), "-n", comma_list(gens)});
     if (depth > 0) argv.insert(argv.end(), {"-d", std::to_string(depth)});
     if (threads() > 0) argv.insert(argv.end(), {"-t", std::to_string(threads())});
     return argv;

@@ -75,6 +75,33 @@ TEST(Target, json_command_gets_its_placeholders) {
   EXPECT_THROW(target->measure(tests, 2), Error);
 }
 
+TEST(Target, another_build_of_this_program_starts_once_for_a_depth) {
+  test::TemporaryFolder folder;
+  std::string program = folder.file("tally"), log = folder.file("log");
+  std::ofstream(program) << "#!/bin/sh\necho \"$@\" >> " << log << R"(
+echo '{"head": {"model": "m"}, "samples": [
+  {"test": "pp8", "phase": "cold", "ms": 9, "dispatches": 5}, {"test": "pp8", "phase": "warm", "ms": 2, "dispatches": 5},
+  {"test": "pp8", "phase": "warm", "ms": 4, "dispatches": 5}, {"test": "tg4", "phase": "warm", "ms": 1}]}'
+)";
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  TargetOptions options;
+  options.model = std::string(TALLY_SOURCE_DIR) + "/models/tally-tiny.gguf";
+  options.engine.n_threads = 1;
+  auto target = open_target("tally:" + program + " --chunk 16", options);
+  std::vector<TestShape> tests{{.n_prompt = 8}, {.n_gen = 4}};
+  auto m = target->measure(tests, 2);
+  ASSERT_EQ(m.at(0).size(), 2u);
+  EXPECT_EQ(m[0][1].rate(), 2000);
+  EXPECT_EQ(m[0][0].fields["dispatches"], 5);
+  EXPECT_EQ(m.at(1).at(0).rate(), 4000);
+  EXPECT_TRUE(target->measure(tests, 0).at(0).empty());
+  auto bytes = test::read_file(log);
+  EXPECT_EQ(std::string(bytes.begin(), bytes.end()), "lab bench " + options.model +
+                                                         " --json --no-machine --chunk 16 -p 8 -n 4 -d 0 -b 1 -r 2 "
+                                                         "--threads 1\n");
+  EXPECT_TRUE(has(why([&] { target->measure(std::vector<TestShape>{{.n_prompt = 9}}, 1); }), "no samples of pp9"));
+}
+
 TEST(Target, shell_command) {
   test::TemporaryFolder folder;
   std::string log = folder.file("log");
