@@ -176,7 +176,7 @@ void ReportData::add_sample(Run& run, const Json& s) const {
   Json key{{"test", text_of(s, "test")},
            {"variant", text_of(s, "variant")},
            {"unit", text_of(s, "unit")},
-           {"state", text_of(s, "state")}};
+           {"phase", text_of(s, "phase")}};
   auto [it, fresh] = run.group_at.try_emplace(app::dump_json(key), run.groups.size());
   if (fresh && run.groups.size() >= limits_.groups_per_run) {
     run.group_at.erase(it);

@@ -39,7 +39,7 @@ class ReportData {
   void add(const std::string& name, std::string_view text);
   void add_file(const std::string& path);  // reads it (a pipe too), then add()
 
-  // {"runs": [{"id", "file", "head", "results": […], "samples": [{"test", "variant", "unit", "state", "n", "mean",
+  // {"runs": [{"id", "file", "head", "results": […], "samples": [{"test", "variant", "unit", "phase", "n", "mean",
   // "sd",
   //  "min", "max", "values": […], "rounds": […]}], "omitted": […]}], "history": […], "files": […]}
   // sd is null below two values; "values" holds [mean, min, max] triples ("thinned": values a triple) when too many.

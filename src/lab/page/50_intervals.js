@@ -35,7 +35,7 @@ const halfWidth = (sd, n) => (isNumber(sd) && n > 1 ? (n - 1 < T975.length ? T97
 function samplesPlot(groups) {
   const rows = groups.slice(0, 40).filter((g) => g.mean !== 0).map((g, i) => {
     const half = halfWidth(g.sd, g.n), centre = (v) => 100 * (v / g.mean - 1);
-    const name = [g.test, g.variant, g.state].filter(Boolean).join(" · ") || "samples";
+    const name = [g.test, g.variant, g.phase].filter(Boolean).join(" · ") || "samples";
     const note = show(g.mean) + " " + clip(g.unit, 8);
     return { name, mid: 0, low: half === null ? null : centre(g.mean - half), high: half === null ? null : centre(g.mean + half), colour: colour(i),
       dots: g.values.map((v) => centre(Array.isArray(v) ? v[0] : v)), note, hollow: g.n < 2,

@@ -63,12 +63,12 @@ function provenanceSection(runs) {
   for (const run of runs) {
     const rows = facts(run.head).filter(([k]) => !["schema", "kind", "run", "command"].includes(k));
     const sampled = run.samples.length && !run.results.some((r) => /^bench/.test(text(r.name))) ? samplesPlot(run.samples) : null;
-    const columns = ["test", "variant", "state", "n", "mean", "sd", "smallest", "largest", "unit"];
+    const columns = ["test", "variant", "phase", "n", "mean", "sd", "smallest", "largest", "unit"];
     node.append(h("article", { class: "run", id: run.anchor }, h("h3", {}, `Run ${run.at + 1}: ${[text(run.head.command), modelOf(run)].filter(Boolean).join(" · ") || run.id}`),
       h("dl", { class: "facts" }, [["run", run.id], ["file", run.file], ...rows].map(([k, v]) => [h("dt", {}, k.replace(/_/g, " ")), h("dd", { class: /sha|argv|^run$|^file$|commit|flags/.test(k) ? "mono" : null }, v || "–")])),
       Object.entries(run.omitted || {}).map(([what, n]) => h("p", { class: "left-out" }, `Left out here: ${show(n)} ${what}.`)),
       run.samples.length ? h("details", {}, h("summary", {}, `Samples: ${run.samples.length} groups`), sampled,
-        table(columns, run.samples.slice(0, 500).map((g) => [g.test, g.variant, g.state, String(g.n), show(g.mean), show(g.sd, 3), show(g.min), show(g.max), g.unit]))) : null));
+        table(columns, run.samples.slice(0, 500).map((g) => [g.test, g.variant, g.phase, String(g.n), show(g.mean), show(g.sd, 3), show(g.min), show(g.max), g.unit]))) : null));
   }
   return node;
 }
