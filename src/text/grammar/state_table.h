@@ -58,6 +58,8 @@ class StateTable {
   std::span<const uint32_t> frames(StateId state) const { return sets_.get(state); }
   const Frame& frame(uint32_t f) const { return frames_.get(f); }
   const Terminal& terminal_of(const Frame& f) const { return automaton_->terminal(automaton_->instr(f.instr).a); }
+  // The state of one frame alone.
+  StateId state_of(uint32_t frame) { return singleton(frame); }
   // Bytes that lead on.
   const ByteSet& allowed(StateId state);
   // The state behind a frame's terminal, when its text ends with `count` texts done (Counted) and goes no further.

@@ -1,0 +1,113 @@
+// What a vocabulary's tokens do inside a terminal, apart from everything around it: computed once for an automaton and
+// shared by all schemas, grammars and requests that have it (the text of a JSON string above all). A mask is then the
+// tokens that stay inside, plus a look at the few that leave. (XGrammar, arXiv 2411.15100, splits tokens alike.)
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "text/grammar/rules.h"
+#include "text/grammar/token_trie.h"
+
+namespace tally::grammar {
+
+struct TerminalExit {
+  uint32_t node;   // of the trie: with its bytes the terminal's text may end, and tokens go on
+  uint32_t count;  // texts of a counted terminal that are complete there; else 0
+};
+
+// From one state of an automaton.
+class TerminalRow {
+ public:
+  TerminalRow(const TokenTrie& trie, const Dfa& dfa, int state, bool counted);
+
+  // Adds the tokens that end inside the terminal, with at most `room` texts begun or continued (counted terminals).
+  void add_inside(uint64_t room, uint64_t* row) const;
+  // Calls f(exit) for the exits below which a token goes on with one of `bytes`. Those without a child of such a byte
+  // may be among them.
+  template <typename F>
+  void for_exits(const ByteSet& bytes, const F& f) const {
+    if (counts_at_.empty()) {
+      for (const TerminalExit& e : exits_) f(e);
+      return;
+    }
+    for (int word = 0; word < 4; ++word)
+      for (uint64_t bits = bytes.bits[word]; bits != 0; bits &= bits - 1)
+        for_exits_before(static_cast<uint8_t>(word * 64 + __builtin_ctzll(bits)), f);
+  }
+  // Whether for_exits gives an exit once for each byte; then only children of that byte are meant.
+  bool by_byte() const { return !counts_at_.empty(); }
+  uint64_t bytes() const;
+
+ private:
+  static constexpr uint32_t kRows = 16, kFewExits = 1024, kFewTokens = 256;
+  static constexpr uint16_t kNoExit = 0xFFFF;
+  struct Need {
+    uint32_t texts;
+    int32_t id;
+  };
+
+  template <typename F>
+  void for_exits_before(uint8_t byte, const F& f) const {
+    for (const TokenTrie::Step& s : trie_->by_byte(byte))
+      if (counts_at_[s.parent] != kNoExit) f(TerminalExit{s.node, counts_at_[s.parent]});
+  }
+  void walk(const Dfa& dfa, int state, bool counted, std::vector<Need>& needs);
+  void pack(std::vector<Need>& needs, bool counted);
+  void add_exit(uint32_t node, uint32_t count);
+
+  const TokenTrie* trie_;
+  std::vector<uint64_t> all_;                 // all tokens inside, as bits …
+  std::vector<int32_t> few_;                  // … or, when they are few, as ids
+  std::vector<std::vector<uint64_t>> up_to_;  // counted: [k − 1]: tokens with at most k texts
+  std::vector<Need> beyond_;                  // counted: by texts, those with more than kRows (or all, when few)
+  uint32_t most_ = 0;                         // texts of any token
+  std::vector<TerminalExit> exits_;           // when few
+  std::vector<uint16_t> counts_at_;           // else by node: texts complete there, or kNoExit
+};
+
+// The rows of one automaton.
+class TerminalRows {
+ public:
+  TerminalRows(const TokenTrie& trie, std::shared_ptr<const Dfa> dfa) : trie_(trie), dfa_(std::move(dfa)) {}
+  // Safe from several threads; the row lives as long as this.
+  const TerminalRow& row(int state, bool counted);
+  const Dfa& dfa() const { return *dfa_; }
+  uint64_t bytes() const;
+
+ private:
+  const TokenTrie& trie_;
+  std::shared_ptr<const Dfa> dfa_;
+  mutable std::mutex mutex_;
+  std::unordered_map<int64_t, std::unique_ptr<const TerminalRow>> rows_;
+  uint64_t bytes_ = 0;
+};
+
+// A vocabulary with what is known about it. Safe from several threads.
+class MaskVocabulary {
+ public:
+  explicit MaskVocabulary(TokenTrie trie, uint64_t byte_limit = 128u << 20)
+      : trie_(std::move(trie)), byte_limit_(byte_limit) {}
+  MaskVocabulary(const MaskVocabulary&) = delete;
+
+  const TokenTrie& trie() const { return trie_; }
+  // The rows of an automaton, found by its content. Those not asked for lately are forgotten beyond the byte limit
+  // (whoever holds them keeps them).
+  std::shared_ptr<TerminalRows> rows_of(const std::shared_ptr<const Dfa>& dfa);
+
+ private:
+  void make_room();
+
+  TokenTrie trie_;
+  uint64_t byte_limit_;
+  std::mutex mutex_;
+  std::list<std::pair<uint64_t, std::shared_ptr<TerminalRows>>> recent_;  // hash of the automaton; the last used first
+  std::unordered_multimap<uint64_t, decltype(recent_)::iterator> by_hash_;
+  int n_since_count_ = 0;
+};
+
+}  // namespace tally::grammar
