@@ -13,6 +13,7 @@ void add_rm(CLI::App& app);
 void add_completion(CLI::App& app);
 void add_dequantize(CLI::App& app);
 void add_quantize(CLI::App& app);
+void add_grammar(CLI::App& app);
 void add_info(CLI::App& app);
 void add_render(CLI::App& app);
 void add_synth(CLI::App& app);
@@ -30,6 +31,7 @@ void add_commands(CLI::App& app) {
   add_completion(app);
   add_dequantize(app);
   add_quantize(app);
+  add_grammar(app);
   add_info(app);
   add_render(app);
   add_synth(app);

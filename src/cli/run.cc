@@ -127,12 +127,15 @@ void add_run(CLI::App& app) {
       ->check(CLI::Range(0, runtime::kMaxDraft))
       ->expected(0, 1)
       ->default_str("3");
+  auto* schema = c->add_option("--json-schema", a->json_schema,
+                               "a file with a JSON Schema: the text is JSON that the schema accepts");
+  c->add_option("--grammar", a->grammar, "a file with a grammar in GBNF that the text obeys")->excludes(schema);
   c->add_flag("--explain", a->explain, "then print where the time went, by segment");
   c->add_option("--save-state", a->save_state, "write the sequence's state to this file at the end");
   c->add_option("--load-state", a->load_state, "continue from a saved state: the prompt comes after its tokens");
   c->add_flag(
       "--jsonl", a->jsonl,
-      R"(one request a line: {"prompt" or "ids" or "messages":…, "n_predict":64, "temperature":0, "top_k", "top_p", "min_p", "seed", "stop":[…], "ignore_eos":false})");
+      R"(one request a line: {"prompt" or "ids" or "messages":…, "n_predict":64, "temperature":0, "top_k", "top_p", "min_p", "seed", "stop":[…], "ignore_eos":false, "json_schema":{…} or "grammar":"GBNF"})");
   c->callback([a, prompt, message] {
     a->has_prompt = prompt->count() > 0, a->has_message = message->count() > 0;
     run(*a);

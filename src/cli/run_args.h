@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/chat_prompt.h"
+#include "app/constraint.h"
 #include "app/engine_args.h"
 #include "runtime/generate.h"
 #include "text/tokenizer.h"
@@ -23,6 +24,7 @@ struct RunArgs {
   std::vector<std::string> stops;
   bool ignore_eos = false, jsonl = false, explain = false;
   std::string save_state, load_state;
+  std::string json_schema, grammar;  // files that the text must obey
 };
 
 // A model ready to talk.
@@ -31,7 +33,21 @@ struct Speaker {
   std::optional<text::Tokenizer> tokenizer;  // none: ids only
   std::optional<app::ChatModel> chat;
   runtime::Engine& engine() { return *model->engine; }
+
+  // The text that follows must obey a schema, or a grammar in GBNF. What the last one of the same text learnt is kept.
+  // Throws grammar::ConstraintError.
+  app::TextConstraint* constrain_to_schema(std::string_view json_text);
+  app::TextConstraint* constrain_to_grammar(std::string_view gbnf);
+
+ private:
+  app::TextConstraint* constrain(char kind, std::string_view source);
+  std::shared_ptr<grammar::MaskVocabulary> vocabulary_;
+  std::string constraint_source_;
+  std::unique_ptr<app::TextConstraint> constraint_;
 };
+
+// What the options ask for; null: nothing.
+app::TextConstraint* constraint_of(const RunArgs& args, Speaker& speaker);
 
 runtime::GenerateSettings settings_of(const RunArgs& args, const Speaker& speaker);
 

@@ -11,22 +11,21 @@
 namespace tally::cli {
 namespace {
 
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 template <typename T>
-void read_number(const json& line, const char* key, T& to) {
+void read_number(const ordered_json& line, const char* key, T& to) {
   auto found = line.find(key);
   if (found == line.end() || found->is_null()) return;
   if (!found->is_number()) fail(ErrorCode::BadInput, "\"{}\" is a JSON {}, expected a number", key, found->type_name());
   to = found->get<T>();
 }
 
-std::vector<int32_t> ids_of(const json& line, Speaker& s) {
+std::vector<int32_t> ids_of(const ordered_json& line, Speaker& s) {
   if (auto ids = line.find("ids"); ids != line.end()) {
     std::vector<int32_t> out;
     if (!ids->is_array()) fail(ErrorCode::BadInput, "\"ids\" is a JSON {}, expected an array", ids->type_name());
-    for (const json& x : *ids) {
+    for (const ordered_json& x : *ids) {
       if (!x.is_number_integer() || x < 0 || x > INT32_MAX)
         fail(ErrorCode::BadInput, "\"ids\" holds {}, expected token ids", x.dump().substr(0, 40));
       out.push_back(x.get<int32_t>());
@@ -35,9 +34,9 @@ std::vector<int32_t> ids_of(const json& line, Speaker& s) {
   }
   if (!s.tokenizer) fail(ErrorCode::BadInput, "the model has no tokenizer; give \"ids\"");
   if (auto messages = line.find("messages"); messages != line.end()) {
-    app::ChatRequest request{.messages = ordered_json::parse(messages->dump())};
-    if (auto tools = line.find("tools"); tools != line.end()) request.tools = ordered_json::parse(tools->dump());
-    if (auto vars = line.find("vars"); vars != line.end()) request.vars = ordered_json::parse(vars->dump());
+    app::ChatRequest request{.messages = *messages};
+    if (auto tools = line.find("tools"); tools != line.end()) request.tools = *tools;
+    if (auto vars = line.find("vars"); vars != line.end()) request.vars = *vars;
     return s.chat->encode(request);
   }
   auto prompt = line.find("prompt");
@@ -46,8 +45,22 @@ std::vector<int32_t> ids_of(const json& line, Speaker& s) {
   return s.tokenizer->encode(prompt->get_ref<const std::string&>(), true, true);
 }
 
-ordered_json answer(const RunArgs& args, Speaker& s, const json& line) {
-  std::vector<int32_t> ids = ids_of(line, s);
+// The constraint of the line, else of the command; null: none.
+runtime::TokenConstraint* constraint_of_line(const RunArgs& args, Speaker& s, const ordered_json& line) {
+  const auto given = [&](const char* key) {
+    auto found = line.find(key);
+    return found == line.end() || found->is_null() ? nullptr : &*found;
+  };
+  const ordered_json *schema = given("json_schema"), *grammar = given("grammar");
+  if (schema && grammar) fail(ErrorCode::BadInput, "both \"json_schema\" and \"grammar\" are given");
+  if (schema) return s.constrain_to_schema(schema->dump());
+  if (!grammar) return constraint_of(args, s);
+  if (!grammar->is_string())
+    fail(ErrorCode::BadInput, "\"grammar\" is a JSON {}, expected a text in GBNF", grammar->type_name());
+  return s.constrain_to_grammar(grammar->get_ref<const std::string&>());
+}
+
+runtime::GenerateSettings settings_of_line(const RunArgs& args, Speaker& s, const ordered_json& line) {
   runtime::GenerateSettings settings = settings_of(args, s);
   settings.n_predict = 64;
   read_number(line, "n_predict", settings.n_predict);
@@ -62,6 +75,11 @@ ordered_json answer(const RunArgs& args, Speaker& s, const json& line) {
   read_number(line, "frequency_penalty", x.frequency_penalty);
   read_number(line, "penalty_last_n", x.penalty_last_n);
   settings.ignore_stop_ids = line.value("ignore_eos", args.ignore_eos);
+  settings.constraint = constraint_of_line(args, s, line);
+  return settings;
+}
+
+std::vector<std::string> stops_of(const RunArgs& args, const ordered_json& line) {
   std::vector<std::string> stops = args.stops;
   if (auto stop = line.find("stop"); stop != line.end() && !stop->is_null()) {
     if (stop->is_string())
@@ -69,12 +87,18 @@ ordered_json answer(const RunArgs& args, Speaker& s, const json& line) {
     else
       stops = stop->get<std::vector<std::string>>();
   }
+  return stops;
+}
+
+ordered_json answer(const RunArgs& args, Speaker& s, const ordered_json& line) {
+  std::vector<int32_t> ids = ids_of(line, s);
+  const runtime::GenerateSettings settings = settings_of_line(args, s, line);
   runtime::Engine& engine = s.engine();
   runtime::Sequence sequence = engine.open();
   std::unique_ptr<runtime::Sequence, std::function<void(runtime::Sequence*)>> closer(
       &sequence, [&](runtime::Sequence* q) { engine.close(*q); });
   std::optional<app::TextStream> stream;
-  if (s.tokenizer) stream.emplace(*s.tokenizer, stops);
+  if (s.tokenizer) stream.emplace(*s.tokenizer, stops_of(args, line));
   std::vector<int32_t> out_ids;
   runtime::GenerateStats stats;
   runtime::Finish finish = runtime::generate(
@@ -102,7 +126,13 @@ ordered_json answer(const RunArgs& args, Speaker& s, const json& line) {
 }  // namespace
 
 void run_jsonl_mode(const RunArgs& args, Speaker& speaker) {
-  app::run_jsonl(std::cin, std::cout, [&](const json& line) { return answer(args, speaker, line); });
+  app::run_jsonl_ordered(std::cin, std::cout, [&](const ordered_json& line) -> ordered_json {
+    try {
+      return answer(args, speaker, line);
+    } catch (const grammar::ConstraintError& e) {
+      return {{"error", app::constraint_error(e)}};
+    }
+  });
 }
 
 }  // namespace tally::cli

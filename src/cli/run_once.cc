@@ -40,10 +40,12 @@ void run_once(const RunArgs& args, Speaker& s, const std::string& prompt, bool i
   if (s.tokenizer) stream.emplace(*s.tokenizer, args.stops);
   std::vector<app::Explanation> parts;
   runtime::GenerateStats stats;
+  runtime::GenerateSettings settings = settings_of(args, s);
+  settings.constraint = constraint_of(args, s);
   bool first = true;
   int32_t last = 0;
   runtime::Finish finish = runtime::generate(
-      engine, sequence, ids, settings_of(args, s),
+      engine, sequence, ids, settings,
       [&](int32_t id) {
         last = id;
         if (first) {  // the prompt's part of the ledger ends here

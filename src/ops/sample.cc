@@ -45,6 +45,21 @@ std::vector<double> weights_of(const std::vector<Candidate>& c) {
   return w;
 }
 
+bool has_bit(std::span<const uint64_t> row, size_t id) {
+  return id / 64 < row.size() && (row[id / 64] >> (id % 64) & 1);
+}
+
+// −1 when an id that may be chosen has a finite logit, else the lowest that may be chosen.
+int32_t only_choice(const std::vector<Candidate>& c, std::span<const int32_t> banned,
+                    std::span<const uint64_t> allowed) {
+  for (const Candidate& x : c)
+    if (x.logit > -std::numeric_limits<float>::infinity()) return -1;
+  for (const Candidate& x : c)
+    if (has_bit(allowed, static_cast<size_t>(x.id)) && std::find(banned.begin(), banned.end(), x.id) == banned.end())
+      return x.id;
+  fail(ErrorCode::BadInput, "no token of the vocabulary may come next: it cannot spell what the constraint asks for");
+}
+
 }  // namespace
 
 void check_settings(const SamplingSettings& s) {
@@ -70,15 +85,20 @@ int32_t argmax(std::span<const float> logits) {
 }
 
 int32_t sample(std::span<const float> logits, std::span<const int32_t> history, const SamplingSettings& s,
-               uint64_t position, std::span<const int32_t> banned) {
+               uint64_t position, std::span<const int32_t> banned, std::span<const uint64_t> allowed) {
   bool greedy = s.temperature <= 0;
-  if (greedy && !s.has_penalties() && banned.empty()) return argmax(logits);
+  if (greedy && !s.has_penalties() && banned.empty() && allowed.empty()) return argmax(logits);
   std::vector<Candidate> c(logits.size());
   for (size_t i = 0; i < c.size(); ++i)
     c[i] = {std::isnan(logits[i]) ? -std::numeric_limits<float>::infinity() : logits[i], static_cast<int32_t>(i)};
   if (s.has_penalties()) apply_penalties(c, history, s);
   for (int32_t id : banned)
     if (id >= 0 && id < static_cast<int32_t>(c.size())) c[id].logit = -std::numeric_limits<float>::infinity();
+  if (!allowed.empty()) {
+    for (size_t id = 0; id < c.size(); ++id)
+      if (!has_bit(allowed, id)) c[id].logit = -std::numeric_limits<float>::infinity();
+    if (const int32_t only = only_choice(c, banned, allowed); only >= 0) return only;
+  }
   if (greedy) return std::min_element(c.begin(), c.end(), better)->id;
   for (Candidate& x : c) x.logit /= s.temperature;
   if (s.top_k > 0)

@@ -27,9 +27,11 @@ struct SamplingSettings {
 void check_settings(const SamplingSettings& s);
 
 // The token for `position` (of the token to be chosen). history: the sequence so far, prompt included. banned: ids
-// never chosen. Ties go to the lower id.
+// never chosen. allowed: a row of bits (bit id % 64 of word id / 64), not empty: only those ids are chosen; as if all
+// others had a logit of −infinity before anything else is done. At least one id must be left (Error otherwise); when
+// all that are left have −infinity or NaN, the lowest one is chosen. Ties go to the lower id.
 int32_t sample(std::span<const float> logits, std::span<const int32_t> history, const SamplingSettings& s,
-               uint64_t position, std::span<const int32_t> banned = {});
+               uint64_t position, std::span<const int32_t> banned = {}, std::span<const uint64_t> allowed = {});
 
 // The highest logit's id, lowest id on ties; NaN counts as −infinity.
 int32_t argmax(std::span<const float> logits);

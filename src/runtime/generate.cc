@@ -21,11 +21,13 @@ class Chooser {
   int32_t choose(std::span<const float> logits, std::span<const int32_t> history) {
     stats_.logits_hash = hash_bytes(logits.data(), logits.size_bytes(), stats_.logits_hash);
     if (settings_.n_choices > 0) logits = logits.first(std::min<size_t>(settings_.n_choices, logits.size()));
-    int32_t token = ops::sample(logits, history, settings_.sampling, history.size(), settings_.banned);
+    std::span<const uint64_t> allowed;
+    if (settings_.constraint) allowed = settings_.constraint->allowed();
+    int32_t token = ops::sample(logits, history, settings_.sampling, history.size(), settings_.banned, allowed);
+    if (settings_.constraint) settings_.constraint->accept(token);
     ++stats_.n_generated;
     bool go_on = on_token_(token);
-    bool is_stop = std::find(settings_.stop_ids.begin(), settings_.stop_ids.end(), token) != settings_.stop_ids.end();
-    if (!go_on || (is_stop && !settings_.ignore_stop_ids))
+    if (!go_on || (is_stop(token) && (!settings_.ignore_stop_ids || settings_.constraint)))
       end(Finish::Stop);
     else if (stats_.n_generated == settings_.n_predict || int(history.size()) + 1 >= engine_.context_length())
       end(Finish::Length);
@@ -35,6 +37,19 @@ class Chooser {
   }
   bool done = false;
   Finish finish = Finish::Length;
+  TokenConstraint* constraint() const { return settings_.constraint; }
+  bool is_stop(int32_t token) const {
+    return std::find(settings_.stop_ids.begin(), settings_.stop_ids.end(), token) != settings_.stop_ids.end();
+  }
+  // What a drafting block would choose: its best token, of those the constraint allows. −1: nothing worth drafting.
+  int32_t guess(std::span<const float> logits) const {
+    if (!settings_.constraint) return ops::argmax(logits);
+    if (settings_.n_choices > 0) logits = logits.first(std::min<size_t>(settings_.n_choices, logits.size()));
+    const std::span<const uint64_t> allowed = settings_.constraint->allowed();
+    if (std::all_of(allowed.begin(), allowed.end(), [](uint64_t word) { return word == 0; })) return -1;
+    const int32_t token = ops::sample(logits, {}, {}, 0, settings_.banned, allowed);
+    return is_stop(token) ? -1 : token;
+  }
   // How many more tokens may be chosen.
   int remaining() const { return settings_.n_predict < 0 ? kMaxDraft + 1 : settings_.n_predict - stats_.n_generated; }
 
@@ -66,21 +81,27 @@ struct Pending {
   std::vector<float> inputs;
 };
 
-// Drafts up to n tokens after the pending ones, each from the block's own row of the one before.
-std::vector<int32_t> draft(Engine& engine, Sequence& s, Pending& pending, int n) {
+// Drafts up to n tokens after the pending ones, each from the block's own row of the one before. A constraint is walked
+// along and taken back, so that what it forbids is not drafted.
+std::vector<int32_t> draft(Engine& engine, Sequence& s, Pending& pending, int n, const Chooser& chooser) {
   std::vector<int32_t> drafts;
   std::vector<float> hidden;
   int last = static_cast<int>(pending.tokens.size()) - 1, position = pending.first_position + last;
   Rows rows = engine.step_mtp(s, pending.first_position, pending.tokens, pending.inputs.data(), {&last, 1}, &hidden);
   size_t width = hidden.size() / pending.tokens.size();
   std::vector<float> row(hidden.end() - width, hidden.end());
-  drafts.push_back(ops::argmax(rows.row(0)));
+  TokenConstraint* constraint = chooser.constraint();
   const int first = 0;
-  while (static_cast<int>(drafts.size()) < n) {
+  for (;;) {
+    const int32_t token = chooser.guess(rows.row(0));
+    if (token < 0) break;
+    drafts.push_back(token);
+    if (static_cast<int>(drafts.size()) == n) break;
+    if (constraint) constraint->accept(token);
     rows = engine.step_mtp(s, ++position, {&drafts.back(), 1}, row.data(), {&first, 1}, &hidden);
     row = hidden;
-    drafts.push_back(ops::argmax(rows.row(0)));
   }
+  if (constraint) constraint->rollback(static_cast<int>(drafts.size()) - (static_cast<int>(drafts.size()) == n));
   return drafts;
 }
 
@@ -94,7 +115,8 @@ void decode_drafting(Engine& engine, Sequence& s, int32_t token, Chooser& choose
     std::vector<int32_t> segment{token};
     if (n > 0) {
       engine.reserve(s, n + 1);
-      std::vector<int32_t> drafts = draft(engine, s, pending, n);
+      std::vector<int32_t> drafts = draft(engine, s, pending, n, chooser);
+      n = static_cast<int>(drafts.size());
       segment.insert(segment.end(), drafts.begin(), drafts.end());
     }
     n = std::max(n, 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/sample.h"
+#include "runtime/constraint.h"
 #include "runtime/engine.h"
 
 namespace tally::runtime {
@@ -20,6 +21,7 @@ struct GenerateSettings {
   bool ignore_stop_ids = false;
   int n_predict = 64;  // most tokens; −1: until the context is full
   const std::atomic<bool>* cancel = nullptr;
+  TokenConstraint* constraint = nullptr;  // every chosen token obeys it; a stop token then ends the generation always
 };
 
 struct GenerateStats {
