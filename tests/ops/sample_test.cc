@@ -72,6 +72,30 @@ TEST(Sample, PenaltiesAndBans) {
   EXPECT_EQ(shares(t, {1, 4}).count(1), 0u);
 }
 
+// Only what a row of bits allows is drawn, with the probabilities that are left.
+TEST(Sample, AllowedIds) {
+  const std::vector<uint64_t> row{0b101101};  // 0, 2, 3, 5
+  EXPECT_EQ(ops::sample(kLogits, {}, {}, 0, {}, row), 2);
+  EXPECT_EQ(ops::sample(kLogits, {}, {}, 0, std::vector<int32_t>{2}, row), 0);
+  const std::vector<double> want = softmax({1, 2, -1, 0});
+  for (const SamplingSettings& s :
+       {SamplingSettings{.temperature = 1.f}, SamplingSettings{.temperature = 1.f, .top_k = 5},
+        SamplingSettings{.temperature = 1.f, .top_p = 0.9999f}}) {
+    std::map<int, double> got;
+    constexpr int kDraws = 40000;
+    for (int i = 0; i < kDraws; ++i) got[ops::sample(kLogits, {}, s, i, {}, row)] += 1.0 / kDraws;
+    EXPECT_NEAR(got[0], want[0], 0.01);
+    EXPECT_NEAR(got[2], want[1], 0.01);
+    EXPECT_EQ(got.count(1) + got.count(4), 0u);
+  }
+  const std::vector<float> wide(70, 1.f);
+  EXPECT_EQ(ops::sample(wide, {}, {}, 0, {}, std::vector<uint64_t>{0, 1 << 3}), 67);
+  EXPECT_EQ(ops::sample(wide, {}, {}, 0, {}, std::vector<uint64_t>{1 << 5}), 5);  // ids beyond the row are not allowed
+  const std::vector<float> none{-INFINITY, 2.f, NAN, -INFINITY};
+  EXPECT_EQ(ops::sample(none, {}, {.temperature = 1.f}, 0, {}, std::vector<uint64_t>{0b1100}), 2);
+  EXPECT_THROW(ops::sample(kLogits, {}, {}, 0, {}, std::vector<uint64_t>{0}), Error);
+}
+
 TEST(Sample, SameSeedAndPositionSameToken) {
   SamplingSettings s{.temperature = 1.f, .seed = 5};
   int same = 0, other_seed = 0;

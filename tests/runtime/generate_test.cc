@@ -69,6 +69,52 @@ TEST(Drafting, SampledTextIsTheSame) {
   EXPECT_GT(std::unique(seen.begin(), seen.end()) - seen.begin(), 30) << "seeds must matter";
 }
 
+// After k tokens only ids that leave k % 7 by 7 may come, or from the 20th on the end.
+class EveryStepOneResidue : public runtime::TokenConstraint {
+ public:
+  EveryStepOneResidue(int n_ids, int32_t end) : row_((n_ids + 63) / 64), n_ids_(n_ids), end_(end) {}
+  std::span<const uint64_t> allowed() override {
+    std::fill(row_.begin(), row_.end(), 0);
+    for (int id = 0; id < n_ids_; ++id)
+      if (id % 7 == n_ % 7 ? id != end_ : id == end_ && n_ >= 20) row_[id / 64] |= uint64_t(1) << (id % 64);
+    return row_;
+  }
+  void accept(int32_t token) override {
+    EXPECT_TRUE(allowed()[token / 64] >> (token % 64) & 1);
+    ++n_;
+  }
+  void rollback(int n) override {
+    EXPECT_LE(n, n_);
+    n_ -= n, n_rolled_back += n;
+  }
+  int n_rolled_back = 0;
+
+ private:
+  std::vector<uint64_t> row_;
+  int n_ids_, n_ = 0;
+  int32_t end_;
+};
+
+TEST(Drafting, ConstrainedTextIsTheSame) {
+  test::Opened plain(test::bundled()), drafting(test::bundled(), {.n_draft = 3});
+  const int n_ids = plain.engine->vocab_size();
+  std::vector<int32_t> prompt = test::random_tokens(5, n_ids, 7);
+  for (float temperature : {0.f, 1.f}) {
+    GenerateSettings settings;
+    settings.n_predict = 60;
+    settings.stop_ids = {3};
+    settings.sampling.temperature = temperature;
+    EveryStepOneResidue a(n_ids, 3), b(n_ids, 3);
+    settings.constraint = &a;
+    const auto want = generated(*plain.engine, prompt, settings);
+    settings.constraint = &b;
+    EXPECT_EQ(generated(*drafting.engine, prompt, settings), want);
+    for (size_t i = 0; i < want.size(); ++i) EXPECT_TRUE(want[i] % 7 == int(i % 7) || (want[i] == 3 && i >= 20));
+    EXPECT_EQ(a.n_rolled_back, 0);
+    EXPECT_GT(b.n_rolled_back, 0);
+  }
+}
+
 TEST(Drafting, NeedsTheBlock) {
   EXPECT_THROW(test::Opened(std::string(TALLY_SOURCE_DIR) + "/tests/data/tiny/llama.gguf", {.n_draft = 2}), Error);
 }
