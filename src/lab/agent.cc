@@ -61,7 +61,7 @@ Rates measured_rates(const AgentArgs& args) {
 
 Rates rates_of(const AgentArgs& args) {
   if (args.prefill_tok_s && args.decode_tok_s)
-    return {*args.prefill_tok_s, *args.decode_tok_s, 0.005, "given on the command line"};
+    return {*args.prefill_tok_s, *args.decode_tok_s, 0.005, 0, "given on the command line"};
   Rates r = measured_rates(args);
   if (args.prefill_tok_s) r.prefill = *args.prefill_tok_s;
   if (args.decode_tok_s) r.decode = *args.decode_tok_s;
