@@ -13,6 +13,7 @@ void add_board(CLI::App& lab);
 void add_fit(CLI::App& lab);
 void add_sustain(CLI::App& lab);
 void add_whatif(CLI::App& lab);
+void add_tokenizer(CLI::App& lab);
 void add_reconcile(CLI::App& lab);
 
 void add_lab(CLI::App& app) {
@@ -28,6 +29,7 @@ void add_lab(CLI::App& app) {
   add_fit(*lab);
   add_sustain(*lab);
   add_whatif(*lab);
+  add_tokenizer(*lab);
   add_reconcile(*lab);
 }
 

@@ -78,6 +78,14 @@ RatioInterval bootstrap_ratio(std::span<const double> ratios, double level, uint
     r.interval = {r.geometric_mean, r.geometric_mean};
     return r;
   }
+  if (r.n < kFewest) {
+    r.kind = BootstrapKind::Student;
+    double squares = 0;
+    for (double x : logs) squares += (x - mean) * (x - mean);
+    double half = t_quantile(0.5 + level / 2, r.n - 1) * std::sqrt(squares / (r.n - 1) / r.n);
+    r.interval = {std::exp(mean - half), std::exp(mean + half)};
+    return r;
+  }
   std::vector<double> means = resampled_means(logs, seed, resamples);
   double n = r.n;
   double z = std::sqrt(n / (n - 1)) * t_quantile(0.5 + level / 2, n - 1);

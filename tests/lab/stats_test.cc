@@ -131,6 +131,13 @@ TEST(Bootstrap, seeded_and_as_wide_as_student) {
   EXPECT_NEAR(a.geometric_mean, std::exp(s.mean), 1e-12);
 }
 
+TEST(Bootstrap, few_rounds_give_students_interval) {
+  const double r[] = {std::exp(0.01), std::exp(0.03)};
+  RatioInterval i = bootstrap_ratio(r);
+  EXPECT_EQ(i.kind, BootstrapKind::Student);
+  EXPECT_NEAR(std::log(i.interval.high), 0.02 + 12.706204736 * 0.01, 1e-6);
+}
+
 TEST(Bootstrap, equal_ratios_and_refusals) {
   const double same[] = {1.1, 1.1, 1.1};
   RatioInterval r = bootstrap_ratio(same);
