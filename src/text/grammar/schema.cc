@@ -49,8 +49,10 @@ SchemaObject SchemaCompiler::object(Rules& rules) {
   }
   out.more = !p.cells.empty();
   if (out.more) nodes.push_back(p.cells.size() == 1 ? value_node(p.cells[0].goal) : any_value_rule());
-  out.exact = only && p.all_some == 0 && p.cells.size() <= 1 && p.min <= v.objects[0].required.size() &&
-              p.max == kUnbounded && (!out.more || exprs_[p.cells[0].keys].kind == ExprKind::Not);
+  const bool all_others =
+      !out.more || p.cells[0].keys == ExprPool::kTop || exprs_[p.cells[0].keys].kind == ExprKind::Not;
+  out.exact = only && p.all_some == 0 && p.cells.size() <= 1 && all_others && p.min <= v.objects[0].required.size() &&
+              p.max == kUnbounded;
   root_node();  // writes the bodies of all rules
   const std::vector<NodeId> written = graph_.write(rules, nodes);
   for (size_t i = 0; i < out.properties.size(); ++i) {

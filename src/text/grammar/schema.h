@@ -2,11 +2,13 @@
 // schema is obeyed in full or refused with a ConstraintError; no keyword that restricts is left out silently.
 //
 // Form of the output. White space: none, or one space after each ':' and ',', nowhere else. Properties come in declared
-// order, undeclared ones last. Strings: characters raw; \" \\ \b \f \n \r \t by their short escapes and the other
-// controls as \u00xx (hex digits in either case); \/ and \u for what needs no escape are refused. Integers are written
-// without fraction and exponent, "-0" is refused for integers; numbers under a range, multipleOf, enum or const have no
-// exponent. Properties that a schema with `properties` says nothing about, and items beyond prefixItems without
-// `items`, are allowed, as the standard says.
+// order (then in the order of "required"), undeclared ones last. Where "properties" or "prefixItems" are given and
+// nothing is said about further properties or items, there are none: the standard would allow any, a reader of the
+// output seldom wants them, and additionalProperties or items say it. Strings: characters raw; \" \\ \b \f \n \r \t by
+// these escapes, other controls as \u00xx (hexadecimal digits of either case); \/ and \u for what needs none are
+// refused. Integers have neither fraction nor exponent; numbers under a range, multipleOf, enum or const have no
+// exponent and no negative zero, those of an enum or const not even zeros at the end. `format` is enforced; a 60th
+// second and a 29 February of other than leap years are refused. A key twice in one object of the schema is refused.
 #pragma once
 
 #include <cstdint>

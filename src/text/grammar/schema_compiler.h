@@ -102,9 +102,14 @@ class SchemaCompiler {
   GoalId both(GoalId a, GoalId b);
   GoalId negated(GoalId g);
   const Values& expand(GoalId g);
-  bool empty(GoalId g, int depth = 0);
-  bool empty(const ArrayShape& a, int depth);
-  bool empty(const ObjectShape& o, int depth);
+  bool empty(GoalId g);
+  bool empty(const ArrayShape& a);
+  bool empty(const ObjectShape& o);
+  struct Deeper {                                  // counts how deep expansion is, and refuses to go too deep
+    Deeper(SchemaCompiler& compiler, int schema);  // −1: no place to name
+    ~Deeper() { --depth; }
+    int& depth;
+  };
 
   // Set operations. The result replaces `a`.
   void meet(Values& a, const Values& b);
@@ -185,7 +190,7 @@ class SchemaCompiler {
   std::unordered_map<GoalId, bool> empty_;
   std::unordered_map<int, std::unique_ptr<Values>> schemas_;
   std::vector<uint8_t> open_;  // schemas being expanded
-  int depth_ = 0;
+  int depth_ = 0, empty_depth_ = 0;
   std::unordered_map<GoalId, int> goal_rules_;
   std::deque<GoalId> to_write_;
   int any_rule_ = -1;

@@ -142,7 +142,7 @@ int SchemaCompiler::list_node(const ArrayShape& a) {
 // With contains: rules for (items so far, how many of each kind so far).
 int SchemaCompiler::counted_list_node(const ArrayShape& a) {
   if (a.contains.size() > 3) unsupported(document_.root(), "more than 3 \"contains\" on one array");
-  uint64_t cap = std::max<uint64_t>(a.prefix.size(), a.min);
+  uint64_t cap = std::max<uint64_t>({a.prefix.size(), a.min, 1});  // 0: no comma yet
   if (a.max != kUnbounded) cap = std::max(cap, a.max);
   for (const Contains& c : a.contains) cap = std::max(cap, c.from);
   using State = std::vector<uint64_t>;  // items, then one count for each `contains`

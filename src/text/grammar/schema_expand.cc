@@ -9,8 +9,6 @@
 namespace tally::grammar {
 namespace {
 
-constexpr int kExpandDepthMax = 600;
-
 Expr atom(ExprKind kind, const std::string& path) {
   Expr e;
   e.kind = kind;
@@ -41,11 +39,7 @@ const Values& SchemaCompiler::expand_schema(int schema) {
     throw ConstraintError("reference", json().pointer(schema),
                           "this schema refers to itself without a value between: it says nothing about when to end");
   }
-  if (++depth_ > kExpandDepthMax) {
-    throw ConstraintError(json().pointer(schema),
-                          fmt::format("schemas inside schemas of one value, more than {} deep", kExpandDepthMax),
-                          kExpandDepthMax, static_cast<uint64_t>(depth_));
-  }
+  const Deeper deeper(*this, schema);
   open_[schema] = 1;
   auto v = std::make_unique<Values>();
   if (json().is(schema, JsonKind::False)) *v = Values::none();
@@ -58,7 +52,6 @@ const Values& SchemaCompiler::expand_schema(int schema) {
     if (document_.has_unevaluated()) apply_unevaluated(*v, schema);
   }
   open_[schema] = 0;
-  --depth_;
   return *schemas_.emplace(schema, std::move(v)).first->second;
 }
 
@@ -343,7 +336,7 @@ Values SchemaCompiler::expand_one_of(int list) {
         });
         if (apart) continue;
         meet_lists(mine, complement_of(other));
-        mine.erase(std::remove_if(mine.begin(), mine.end(), [&](const auto& x) { return empty(x, 2); }), mine.end());
+        mine.erase(std::remove_if(mine.begin(), mine.end(), [&](const auto& x) { return empty(x); }), mine.end());
       }
       result.insert(result.end(), mine.begin(), mine.end());
       check_count(result.size());

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kShapesMax = 6000;
 constexpr int kEmptyDepth = 6;
+constexpr int kDepthMax = 600;
 
 bool everything(const ArrayShape& a) {
   return a.prefix.empty() && a.rest == kAny && a.min == 0 && a.max == kUnbounded && a.contains.empty() && !a.unique &&
@@ -81,11 +82,20 @@ GoalId SchemaCompiler::negated(GoalId g) {
   return goal({literal(Part::Goal, g, true)});
 }
 
+SchemaCompiler::Deeper::Deeper(SchemaCompiler& compiler, int schema) : depth(compiler.depth_) {
+  if (++depth <= kDepthMax) return;
+  --depth;
+  throw ConstraintError(schema < 0 ? "" : compiler.json().pointer(schema),
+                        fmt::format("schemas that speak of one value refer to each other more than {} deep", kDepthMax),
+                        kDepthMax, static_cast<uint64_t>(kDepthMax) + 1);
+}
+
 const Values& SchemaCompiler::expand(GoalId g) {
   if (auto it = expanded_.find(g); it != expanded_.end()) return *it->second;
   auto v = std::make_unique<Values>();
   if (g == kNever) *v = Values::none();
   if (g > kNever) {
+    const Deeper deeper(*this, -1);
     const std::vector<Literal> literals = goals_[g];
     for (Literal l : literals) meet(*v, expand_literal(l));
   }
@@ -94,36 +104,42 @@ const Values& SchemaCompiler::expand(GoalId g) {
 
 // Emptiness: true is certain, false may mean that it was not looked at deeply enough.
 
-bool SchemaCompiler::empty(GoalId g, int depth) {
+bool SchemaCompiler::empty(GoalId g) {
   if (g == kAny || g == kNever) return g == kNever;
   if (auto it = empty_.find(g); it != empty_.end()) return it->second;
-  if (depth > kEmptyDepth) return false;
+  if (empty_depth_ >= kEmptyDepth) return false;
   const Values& v = expand(g);
   bool none = !v.null && !v.yes && !v.no && exprs_.empty_numbers(v.number) && exprs_.empty_strings(v.string);
-  for (const ArrayShape& a : v.arrays) none = none && empty(a, depth + 1);
-  for (const ObjectShape& o : v.objects) none = none && empty(o, depth + 1);
-  if (none || depth == 0) empty_[g] = none;
+  for (const ArrayShape& a : v.arrays) none = none && empty(a);
+  for (const ObjectShape& o : v.objects) none = none && empty(o);
+  if (none || empty_depth_ == 0) empty_[g] = none;
   return none;
 }
 
-bool SchemaCompiler::empty(const ArrayShape& a, int depth) {
+bool SchemaCompiler::empty(const ArrayShape& a) {
   if (a.min > a.max) return true;
-  for (size_t i = 0; i < a.prefix.size() && i < a.min; ++i)
-    if (empty(a.prefix[i], depth)) return true;
-  return a.min > a.prefix.size() && empty(a.rest, depth);
+  ++empty_depth_;
+  bool none = a.min > a.prefix.size() && empty(a.rest);
+  for (size_t i = 0; i < a.prefix.size() && i < a.min && !none; ++i) none = empty(a.prefix[i]);
+  --empty_depth_;
+  return none;
 }
 
-bool SchemaCompiler::empty(const ObjectShape& o, int depth) {
+bool SchemaCompiler::empty(const ObjectShape& o) {
   if (o.min > o.max || o.required.size() > o.max) return true;
+  ++empty_depth_;
+  bool none = false;
   for (std::string_view name : o.required) {
+    if (none) break;
     GoalId g = kAny;
     for (const Property& p : o.properties)
       if (p.name == name) g = p.goal;
     for (const KeyRule& r : o.every)
       if (in(r.keys, name)) g = both(g, r.goal);
-    if (empty(g, depth)) return true;
+    none = empty(g);
   }
-  return false;
+  --empty_depth_;
+  return none;
 }
 
 // Intersection.
@@ -336,7 +352,7 @@ std::vector<Shape> SchemaCompiler::complement_of(const std::vector<Shape>& shape
     budget_.spend(20);
     const std::vector<Shape> parts = complement_of(s);
     meet_lists(out, parts);
-    out.erase(std::remove_if(out.begin(), out.end(), [&](const Shape& x) { return empty(x, 2); }), out.end());
+    out.erase(std::remove_if(out.begin(), out.end(), [&](const Shape& x) { return empty(x); }), out.end());
   }
   return out;
 }
@@ -355,14 +371,14 @@ Values SchemaCompiler::complement_of(const Values& a) {
 
 bool SchemaCompiler::disjoint(const ArrayShape& a, const ArrayShape& b) {
   ArrayShape x = a;
-  return !meet(x, b) || empty(x, 1);
+  return !meet(x, b) || empty(x);
 }
 
 // Looks only at properties that one of the two requires: what tells tagged objects apart.
 bool SchemaCompiler::disjoint(const ObjectShape& a, const ObjectShape& b) {
   ObjectShape x = a;
   budget_.spend(20);
-  return !meet(x, b) || empty(x, 1);
+  return !meet(x, b) || empty(x);
 }
 
 // Used by the keywords, in another file.
