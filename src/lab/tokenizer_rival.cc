@@ -109,7 +109,7 @@ Encoded encoded_of(const nlohmann::json& r, const std::string& who) {
   if (!r.is_object() || !r.contains("ms") || !r["ms"].is_number() || !(r["ms"].get<double>() > 0))
     fail(ErrorCode::Failed, "{}: its answer holds no time", who);
   e.ms = r["ms"].get<double>();
-  e.passes = r.value("passes", 1);
+  if (auto passes = r.find("passes"); passes != r.end() && passes->is_number_integer()) e.passes = passes->get<int>();
   if (!r.contains("ids")) return e;
   for (const auto& list : r["ids"]) {
     e.ids.emplace_back();
@@ -140,7 +140,8 @@ RivalRun run_rival(const RivalArgs& rival, const std::vector<TextWorkload>& work
   nlohmann::json answer = app::parse_json(child.out);
   if (!answer.is_object() || !answer.contains("results") || !answer["results"].is_object())
     fail(ErrorCode::Failed, "{}: no results in its answer", rival.kind);
-  RivalRun run{.version = answer.value("version", "")};
+  RivalRun run;
+  if (auto v = answer.find("version"); v != answer.end() && v->is_string()) run.version = v->get<std::string>();
   for (const TextWorkload& w : workloads) {
     if (!answer["results"].contains(w.name)) fail(ErrorCode::Failed, "{}: no result for {}", rival.kind, w.name);
     run.of[w.name] = encoded_of(answer["results"][w.name], rival.kind);

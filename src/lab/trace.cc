@@ -37,8 +37,10 @@ Trace read_ledger_trace(const std::string& path) {
     if (!plan.is_object() || !plan.contains("steps") || !plan["steps"].is_array())
       fail(ErrorCode::BadInput, "{}: damaged: a plan without \"steps\"", path);
     for (const auto& s : plan["steps"]) {
-      if (!s.is_object()) fail(ErrorCode::BadInput, "{}: damaged: a step that is no object", path);
-      plans.back().push_back({s.value("segment", "?"), s.value("op", "?")});
+      auto named = [&](const char* key) { return s.is_object() && s.contains(key) && s[key].is_string(); };
+      if (!named("segment") || !named("op"))
+        fail(ErrorCode::BadInput, "{}: damaged: a step without texts \"segment\" and \"op\"", path);
+      plans.back().push_back({s["segment"].get<std::string>(), s["op"].get<std::string>()});
     }
   }
   std::map<std::pair<size_t, size_t>, TraceOp> sums;

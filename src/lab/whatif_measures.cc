@@ -76,7 +76,7 @@ void fit(const VectorArgs& in, WhatIf& w) {
   def::CostFit f = def::fit_cost(first);
   w.block.values = json_of(f.two_point);
   if (f.squares) w.block.values["least_squares"] = json_of(*f.squares);
-  w.block.notes.push_back(f.words);
+  if (in.has({"after", "other_n"})) w.block.notes.push_back(f.words);
   add_held_out(f.two_point, first, w);
   add_second_curve(in, first, f.two_point, w);
   if (w.block.verdict.empty()) w.block.verdict = f.words;

@@ -6,16 +6,17 @@
 #include <optional>
 
 #include "base/error.h"
+#include "lab/stats.h"
 #include "lab/whatif.h"
 
 namespace tally::lab {
 
 namespace {
 
-struct Mean {
-  double sum = 0;
-  int n = 0;
-  double value() const { return sum / n; }
+// The median of all rounds, as one disturbed round must not bend a line.
+struct Typical {
+  std::vector<double> ms;
+  double value() const { return stats::summarize(ms).median; }
 };
 
 // "pp512" → 512; "pp512@d4096" → nothing: only plain prompts make a curve.
@@ -50,6 +51,7 @@ std::string text_of(const Json& line, const char* key) {
 
 // Milliseconds of a sample over `tokens`, whatever its unit.
 std::optional<double> ms_of(const Json& line, double tokens) {
+  if (auto ms = line.find("ms"); ms != line.end() && ms->is_number() && ms->get<double>() > 0) return ms->get<double>();
   auto value = line.find("value");
   if (value == line.end() || !value->is_number() || !(value->get<double>() > 0)) return std::nullopt;
   double v = value->get<double>();
@@ -62,22 +64,21 @@ std::optional<double> ms_of(const Json& line, double tokens) {
 }
 
 struct Harvest {
-  std::map<std::string, std::map<int, Mean>> prompts;                 // variant → length → ms
-  std::map<std::string, std::map<int, std::map<int, Mean>>> decodes;  // variant → tokens → batch → ms
+  std::map<std::string, std::map<int, Typical>> prompts;                 // variant → length → ms
+  std::map<std::string, std::map<int, std::map<int, Typical>>> decodes;  // variant → tokens → batch → ms
   std::vector<Json> questions;
 };
 
 void take_sample(const Json& line, Harvest& h) {
   std::string test = text_of(line, "test"), variant = text_of(line, "variant");
+  if (text_of(line, "phase") == "cold") return;
   if (auto n = plain_prompt(test)) {
     if (auto ms = ms_of(line, *n)) {
-      Mean& m = h.prompts[variant][*n];
-      m.sum += *ms, ++m.n;
+      h.prompts[variant][*n].ms.push_back(*ms);
     }
   } else if (auto d = decode_batch(test)) {
     if (auto ms = ms_of(line, static_cast<double>(d->first) * d->second)) {
-      Mean& m = h.decodes[variant][d->first][d->second];
-      m.sum += *ms, ++m.n;
+      h.decodes[variant][d->first][d->second].ms.push_back(*ms);
     }
   }
 }
@@ -97,8 +98,10 @@ void take_result(const Json& line, Harvest& h) {
     shares.push_back(s.at("share"));
   }
   if (shares.empty()) return;
-  h.questions.push_back(
-      {{"kind", "ceiling"}, {"title", "Segments of " + text_of(line, "run")}, {"names", names}, {"p", shares}});
+  Json q{{"kind", "ceiling"}, {"title", "Segments of " + text_of(line, "run")}, {"names", names}, {"p", shares}};
+  auto rate = values->find("rate_tok_s");
+  if (rate != values->end() && rate->is_number() && rate->get<double>() > 0) q["rate"] = *rate;
+  h.questions.push_back(std::move(q));
 }
 
 void ask_samples(Harvest& h) {
@@ -115,7 +118,7 @@ void ask_samples(Harvest& h) {
     for (const auto& [tokens, batches] : by_tokens) {
       if (batches.size() < 2) continue;
       auto first = *batches.begin(), last = *batches.rbegin();
-      auto rate = [&](int b, const Mean& m) { return 1000.0 * tokens * b / m.value(); };
+      auto rate = [&](int b, const Typical& m) { return 1000.0 * tokens * b / m.value(); };
       h.questions.push_back(
           {{"kind", "batch"},
            {"title", fmt::format("Batches of tg{}{}", tokens, variant.empty() ? "" : " of " + variant)},

@@ -92,10 +92,12 @@ TEST(WhatIf, a_saved_run_answers) {
                              {"pp512@d64", 1.0}})
     lines.push_back({{"kind", "sample"}, {"test", test}, {"value", value}, {"unit", "tok/s"}});
   lines.push_back(Json::parse(
-      R"({"kind": "result", "values": {"segments": [{"name": "qkv", "share": 0.3}, {"name": "unattributed", "share": 0.1}]}})"));
+      R"({"kind": "result", "values": {"rate_tok_s": 10, "segments": [{"name": "qkv", "share": 0.3}, {"name": "unattributed", "share": 0.1}]}})"));
+  lines.push_back({{"kind", "sample"}, {"test", "tg64@b8"}, {"phase", "cold"}, {"ms", 1e6}});  // cold runs bend no line
   std::vector<Json> q = questions_of_run(lines);
   ASSERT_EQ(q.size(), 3u);
   EXPECT_NEAR(what_if(q[0]).block.values["all_free"].get<double>(), 1 / 0.7, 1e-9);
+  EXPECT_NEAR(what_if(q[0]).block.values["best_rate"].get<double>(), 10 / 0.7, 1e-9);
   EXPECT_NEAR(what_if(q[1]).block.values["per_token_ms"].get<double>(), 0.921, 2e-3);
   EXPECT_NEAR(what_if(q[2]).block.values["ceiling_tok_s"].get<double>(), 116.67, 0.01);
   EXPECT_THROW(questions_of_run({Json::parse(R"({"kind": "sample", "test": "pp12", "value": "x"})")}), Error);
