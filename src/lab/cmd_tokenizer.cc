@@ -62,27 +62,29 @@ struct Session {
   std::vector<Rival> rivals;
 };
 
+Json sample_of(const std::string& workload, const std::string& variant, int round, int position, double ms) {
+  return {{"test", "tokenizer " + workload}, {"variant", variant}, {"phase", "warm"}, {"round", round},
+          {"position_in_round", position},   {"value", ms},        {"unit", "ms"},    {"ms", ms}};
+}
+
 void one_round(Session& s, const text::Tokenizer& tokenizer, const Scratch& scratch, int round, Output& out) {
   std::map<std::string, double> ours;
+  bool first = round % 2 == 0;  // ours first in every other round
+  std::vector<int> positions(s.rivals.size());
   auto measure_ours = [&] {
     for (const TextWorkload& w : s.workloads) {
       Encoded e = encode_ours(tokenizer, w, s.o.at_least_ms);
       ours[w.name] = e.ms;
       s.ours[w.name].push_back(e.ms);
       s.ids[w.name] = std::move(e.ids);
-      out.sample({{"test", "tokenizer " + w.name},
-                  {"variant", "tally"},
-                  {"round", round},
-                  {"value", e.ms},
-                  {"unit", "ms"},
-                  {"bytes", w.bytes()}});
+      out.sample(sample_of(w.name, "tally", round, first ? 0 : static_cast<int>(s.rivals.size()), e.ms));
     }
   };
-  bool first = round % 2 == 0;  // ours first in every other round
   if (first) measure_ours();
   std::vector<std::optional<RivalRun>> runs(s.rivals.size());
   for (size_t k = 0; k < s.rivals.size(); ++k) {
     size_t i = (k + static_cast<size_t>(round)) % s.rivals.size();
+    positions[i] = static_cast<int>(k) + (first ? 1 : 0);
     if (!s.rivals[i].error.empty()) continue;
     try {
       runs[i] = run_rival(s.rivals[i].args, s.workloads, scratch.path, s.o.at_least_ms, round == 0);
@@ -101,12 +103,7 @@ void one_round(Session& s, const text::Tokenizer& tokenizer, const Scratch& scra
       if (round == 0) r.differences[w.name] = first_difference(s.ids[w.name], e.ids);
       r.ratios[w.name].push_back(e.ms / ours[w.name]);
       r.ms[w.name].push_back(e.ms);
-      out.sample({{"test", "tokenizer " + w.name},
-                  {"variant", r.spec},
-                  {"round", round},
-                  {"value", e.ms},
-                  {"unit", "ms"},
-                  {"bytes", w.bytes()}});
+      out.sample(sample_of(w.name, r.spec, round, positions[i], e.ms));
     }
   }
 }
@@ -146,9 +143,10 @@ void rival_row(const Rival& r, const TextWorkload& w, std::optional<double> call
   }
   const std::vector<double>& ratios = r.ratios.at(w.name);
   double theirs = static_cast<double>(w.bytes()) / stats::summarize(r.ms.at(w.name)).median / 1e3;  // MB/s
-  stats::RatioInterval i{.geometric_mean = ratios[0], .interval = {ratios[0], ratios[0]}, .n = 1};
+  stats::RatioInterval i{.geometric_mean = ratios[0], .interval = {0, 1e300}, .n = 1};
   if (ratios.size() >= 2) i = stats::bootstrap_ratio(ratios);
   std::string even = "no call measured";
+  bool shown = i.interval.excludes(1);
   Json row{{"name", w.name},
            {"valid", true},
            {"their_mb_s", theirs},
@@ -158,9 +156,10 @@ void rival_row(const Rival& r, const TextWorkload& w, std::optional<double> call
            {"n", i.n}};
   if (call_ms) {
     def::TokenizerVerdict v = def::tokenizer_verdict(*call_ms, i.geometric_mean, theirs * 1e6);
-    row["break_even_old_ms"] = v.old_ms ? Json(*v.old_ms) : Json(nullptr);
-    row["break_even_bytes"] = v.length ? Json(*v.length) : Json(nullptr);
-    even = !v.length         ? "never"
+    row["break_even_old_ms"] = shown && v.old_ms ? Json(*v.old_ms) : Json(nullptr);
+    row["break_even_bytes"] = shown && v.length ? Json(*v.length) : Json(nullptr);
+    even = !shown            ? "too noisy to say"
+           : !v.length       ? "never"
            : *v.length < 1e6 ? fmt::format("{:.0f} kB", *v.length / 1e3)
                              : fmt::format("{:.1f} MB", *v.length / 1e6);
   }

@@ -63,6 +63,8 @@ std::optional<double> ms_of(const Json& line, double tokens) {
   return std::nullopt;
 }
 
+constexpr int kWidest = 64;  // positions of a forward that count as a round of drafts, not as a prompt
+
 struct Harvest {
   std::map<std::string, std::map<int, Typical>> prompts;                 // variant → length → ms
   std::map<std::string, std::map<int, std::map<int, Typical>>> decodes;  // variant → tokens → batch → ms
@@ -113,6 +115,17 @@ void ask_samples(Harvest& h) {
                            {"title", "Prompt lengths" + (variant.empty() ? "" : " of " + variant)},
                            {"n", n},
                            {"ms", ms}});
+  }
+  for (const auto& [variant, lengths] : h.prompts) {  // forwards over few positions: what drafts would cost
+    if (lengths.count(1) == 0 || lengths.upper_bound(1) == lengths.end() || lengths.upper_bound(1)->first > kWidest)
+      continue;
+    Json w = Json::array(), v = Json::array();
+    for (const auto& [length, mean] : lengths)
+      if (length <= kWidest) w.push_back(length), v.push_back(mean.value());
+    h.questions.push_back({{"kind", "speculate"},
+                           {"title", "Widths of a forward" + (variant.empty() ? "" : " of " + variant)},
+                           {"w", w},
+                           {"v", v}});
   }
   for (const auto& [variant, by_tokens] : h.decodes)
     for (const auto& [tokens, batches] : by_tokens) {

@@ -100,6 +100,11 @@ TEST(WhatIf, a_saved_run_answers) {
   EXPECT_NEAR(what_if(q[0]).block.values["best_rate"].get<double>(), 10 / 0.7, 1e-9);
   EXPECT_NEAR(what_if(q[1]).block.values["per_token_ms"].get<double>(), 0.921, 2e-3);
   EXPECT_NEAR(what_if(q[2]).block.values["ceiling_tok_s"].get<double>(), 116.67, 0.01);
+  std::vector<Json> widths;
+  for (auto [test, ms] : {std::pair{"pp1", 8.47}, {"pp2", 13.49}, {"pp8", 28.13}})
+    widths.push_back({{"kind", "sample"}, {"test", test}, {"ms", ms}});
+  WhatIf spec = what_if(questions_of_run(widths).back());
+  EXPECT_NEAR(spec.block.values["rows"][1]["best"].get<double>(), 2.41, 5e-3);
   EXPECT_THROW(questions_of_run({Json::parse(R"({"kind": "sample", "test": "pp12", "value": "x"})")}), Error);
 }
 
