@@ -151,8 +151,8 @@ void rival_row(const Rival& r, const TextWorkload& w, std::optional<double> call
            {"valid", true},
            {"their_mb_s", theirs},
            {"speed_up", i.geometric_mean},
-           {"low", i.interval.low},
-           {"high", i.interval.high},
+           {"low", i.n > 1 ? Json(i.interval.low) : Json(nullptr)},
+           {"high", i.n > 1 ? Json(i.interval.high) : Json(nullptr)},
            {"n", i.n}};
   if (call_ms) {
     def::TokenizerVerdict v = def::tokenizer_verdict(*call_ms, i.geometric_mean, theirs * 1e6);
@@ -164,7 +164,7 @@ void rival_row(const Rival& r, const TextWorkload& w, std::optional<double> call
                              : fmt::format("{:.1f} MB", *v.length / 1e6);
   }
   b.table.rows.push_back({w.name, fmt::format("{:.2f}", theirs), fmt::format("{:.2f}", i.geometric_mean),
-                          fmt::format("{:.2f}…{:.2f}", i.interval.low, i.interval.high), even});
+                          i.n > 1 ? fmt::format("{:.2f}…{:.2f}", i.interval.low, i.interval.high) : "one round", even});
   b.values["workloads"].push_back(row);
 }
 
