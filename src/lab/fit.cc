@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "lab/fit_change.h"
 #include "lab/stats.h"
 
 namespace tally::lab {
@@ -99,6 +100,25 @@ Block fit_block(const FitArgs& args, const Curve& c) {
   return b;
 }
 
+// Which of the costs changed, with intervals over the rounds.
+void add_change(Block& b, const Curve& old, const Curve& now) {
+  if (old.fitted_raw[0].size() < 3) {
+    b.notes.push_back("which of the costs changed, with intervals, needs three rounds or more");
+    return;
+  }
+  std::vector<double> n;
+  std::vector<std::vector<double>> old_ms, new_ms;
+  for (size_t i = 0; i < old.fitted.size(); ++i) {
+    n.push_back(old.fitted[i].n);
+    old_ms.push_back(times_of(old.fitted_raw[i])), new_ms.push_back(times_of(now.fitted_raw[i]));
+  }
+  CostChange c = cost_change(n, old_ms, new_ms);
+  b.values["named"] = c.named;
+  b.values["fixed_change_ci_ms"] = {c.fixed_ci.low, c.fixed_ci.high};
+  b.values["per_token_change_ci_ms"] = {c.per_token_ci.low, c.per_token_ci.high};
+  b.notes.push_back("over paired rounds, " + c.words);
+}
+
 // What differs between two curves, with M7's verdict.
 Block slowdown_block(const Curve& old, const Curve& now) {
   Block b{.name = "slowdown", .title = fmt::format("{} against {}", now.name, old.name)};
@@ -116,6 +136,7 @@ Block slowdown_block(const Curve& old, const Curve& now) {
                 {"fixed_change_ms", s.fixed_change_ms},
                 {"per_token_change_ms", s.per_token_change_ms}};
     b.verdict = s.words;
+    add_change(b, old, now);
   } catch (const Error& e) {
     b.not_valid = e.what();
   }

@@ -11,6 +11,7 @@
 #include "lab/bisect.h"
 #include "lab/board.h"
 #include "lab/fit.h"
+#include "lab/fit_change.h"
 #include "lab/sustain.h"
 #include "scripted_target.h"
 #include "support.h"
@@ -127,6 +128,29 @@ TEST(Fit, times_that_do_not_rise_are_not_valid) {
   args.lengths = {100, 150};
   Output output("fit", std::nullopt, Json::object());
   EXPECT_THROW(run_fit(args, target, nullptr, output), Error);
+}
+
+// Noise of two percent and an intercept near nothing, as small models have: which cost a planted slowdown is in.
+TEST(Fit, a_planted_change_is_named_through_noise) {
+  const std::vector<double> n{64, 128, 256, 512};
+  int right = 0, tried = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed)
+    for (auto [fixed, per_token, name] :
+         {std::tuple(0.0, 0.0, "none"), {20.0, 0.0, "fixed"}, {0.0, 0.05, "per_token"}, {20.0, 0.1, "both"}}) {
+      Noise noise{seed};
+      std::vector<std::vector<double>> old_ms(4), new_ms(4);
+      for (int r = 0; r < 8; ++r) {
+        double mood = noise(0.1);
+        for (int i = 0; i < 4; ++i) {
+          old_ms[i].push_back((1 + 0.4 * n[i]) * mood * noise(0.02));
+          new_ms[i].push_back((1 + fixed + (0.4 + per_token) * n[i]) * mood * noise(0.02));
+        }
+      }
+      right += cost_change(n, old_ms, new_ms).named == name;
+      ++tried;
+    }
+  EXPECT_GE(right, tried - 2) << right << " of " << tried;
+  EXPECT_THROW(cost_change(n, {{1, 1, 1}}, {{1, 1, 1}}), Error);
 }
 
 TEST(Fit, held_out_lengths) {
