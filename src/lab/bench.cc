@@ -111,7 +111,7 @@ Json row_values(const Row& row, const stats::Summary& s, const Measurement* firs
 Block bench_block(const BenchArgs& args, Target& target, const std::vector<Row>& rows, double peak_gb_s,
                   const EnergyMeter* energy) {
   Block b{.name = "bench", .title = "Speed of " + target.label()};
-  b.table.columns = {"test", "tok/s", "±", "cv", "n", "first run", "steady", "GB/s", "of the limit", "J/token"};
+  b.table.columns = {"test", "tok/s", "±", "cv", "n", "first run", "steady", "GB/s", "of read bandwidth", "J/token"};
   Json tests = Json::array();
   for (const Row& row : rows) {
     std::vector<double> rates = rates_of(row.list);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/clock.h"
 
@@ -88,13 +90,15 @@ Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullpt
 
 std::optional<double> measured_clock_mhz() {
 #if defined(__x86_64__)
-  constexpr uint64_t kSteps = 60'000, kCyclesPerStep = 3;  // latency of imul on Intel since 2008 and AMD since Zen
+  // Many short tries, some after a pause: the best of them was not interrupted, neither by this system nor by the host.
+  constexpr uint64_t kSteps = 20'000, kCyclesPerStep = 3;  // latency of imul on Intel since 2008 and AMD since Zen
   uint64_t x = 3, best = UINT64_MAX;
-  for (int round = 0; round < 8; ++round) {
+  for (int round = 0; round < 48; ++round) {
     uint64_t begin = now_ns();
     for (uint64_t i = 0; i < kSteps / 4; ++i)
       asm volatile("imul %0, %0\n\timul %0, %0\n\timul %0, %0\n\timul %0, %0" : "+r"(x));
     best = std::min(best, now_ns() - begin);
+    if (round % 12 == 11) std::this_thread::sleep_for(std::chrono::microseconds(300));
   }
   return double(kSteps * kCyclesPerStep) / double(best) * 1e3;
 #else

@@ -22,7 +22,7 @@ struct MachineState {
   std::string governor;                       // "" when there is none
 };
 
-// Takes about two milliseconds. root: "" but for tests.
+// Takes two to four milliseconds. root: "" but for tests.
 MachineState look_at_machine(const std::string& root = "");
 
 // Clock in MHz that this thread really runs at now; nothing where there is no way to tell.
