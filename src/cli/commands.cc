@@ -18,6 +18,7 @@ void add_info(CLI::App& app);
 void add_render(CLI::App& app);
 void add_synth(CLI::App& app);
 void add_tokenize(CLI::App& app);
+void add_parse(CLI::App& app);
 
 void add_commands(CLI::App& app) {
   app.require_subcommand(1);
@@ -36,6 +37,7 @@ void add_commands(CLI::App& app) {
   add_render(app);
   add_synth(app);
   add_tokenize(app);
+  add_parse(app);
 }
 
 }  // namespace tally::cli
