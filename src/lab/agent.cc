@@ -79,9 +79,9 @@ void write_samples(const AgentRun& run, int round, Output& output) {
                    {"unit", "ms"},
                    {"ttft_ms", t.first_ms},
                    {"tool_ms", t.tool_ms},
-                   {"tokens_in", t.tokens_in},
-                   {"tokens_cached", t.tokens_cached},
-                   {"tokens_out", t.tokens_out},
+                   {"tokens_in", int64_t(t.tokens_in)},
+                   {"tokens_cached", int64_t(t.tokens_cached)},
+                   {"tokens_out", int64_t(t.tokens_out)},
                    {"tools", t.tools},
                    {"finish_reason", t.finish_reason}});
   }

@@ -5,6 +5,7 @@ namespace tally::lab {
 // One line per command: declaration here, definition in cmd_<name>.cc.
 void add_agent(CLI::App& lab);
 void add_check(CLI::App& lab);
+void add_menu(CLI::App& lab);
 void add_report(CLI::App& lab);
 void add_ab(CLI::App& lab);
 void add_bench(CLI::App& lab);
@@ -21,6 +22,7 @@ void add_lab(CLI::App& app) {
   lab->require_subcommand(1);
   add_agent(*lab);
   add_check(*lab);
+  add_menu(*lab);
   add_report(*lab);
   add_ab(*lab);
   add_bench(*lab);

@@ -36,6 +36,8 @@ constexpr std::array kFields = {
     SchemaField{"sample", "output_sha256", "string"},
     SchemaField{"sample", "dispatches", "integer"},
     SchemaField{"sample", "ttft_ms", "number"},
+    SchemaField{"sample", "tool_ms", "number"},
+    SchemaField{"sample", "tools", "array"},
     SchemaField{"sample", "whole_process", "boolean"},
     SchemaField{"sample", "s", "number"},
     SchemaField{"sample", "clock_mhz", "number or null"},

@@ -7,6 +7,7 @@
 
 #include "app/jsonl.h"
 #include "base/error.h"
+#include "lab/schema.h"
 #include "stand_in_server.h"
 #include "support.h"
 
@@ -135,8 +136,10 @@ TEST(Agent, negative_residual_is_not_valid) {
     }
     std::ifstream in(folder.file("run.jsonl"));
     Json block;
-    for (std::string line; std::getline(in, line);)
+    for (std::string line; std::getline(in, line);) {
+      EXPECT_EQ(schema_problems(app::parse_json_ordered(line)), std::vector<std::string>{}) << line;
       if (Json j = app::parse_json_ordered(line); j.value("name", "") == "agent") block = j;
+    }
     EXPECT_EQ(block["valid"], possible);
     if (possible) {
       EXPECT_GT(block["values"]["residual_ms"].get<double>(), 0);
