@@ -47,6 +47,7 @@ void add_plan(const ledger::PlanRecord& plan, const ops::Program& p, const ops::
       row.ns += total.ns * share;
       row.bytes += total.bytes * share;
       row.flops += total.flops * share;
+      if (info.kernel.find("_q8") != std::string::npos) row.int8_flops += total.flops * share;
     }
   }
 }
@@ -67,13 +68,13 @@ Explanation explain(const std::string& title, const ledger::Ledger& ledger, cons
   out.wall_ns = double(wall_ns);
   std::map<std::string, ExplainRow> rows;
   for (const ledger::PlanRecord& plan : ledger.plans()) {
-    if (plan.n_runs == 0) continue;
+    if (plan.n_timed == 0) continue;
     bool mtp = engine.mtp_program() && plan.name.rfind(engine.mtp_program()->name + " ", 0) == 0 &&
                engine.mtp_program()->name != engine.program().name;
     add_plan(plan, mtp ? *engine.mtp_program() : engine.program(), mtp ? engine.mtp_weights() : engine.weights(),
              mtp ? "mtp: " : "", rows);
-    out.n_steps += plan.n_runs;
-    out.n_dispatches += double(plan.n_runs * plan.steps.size());
+    out.n_steps += plan.n_timed;
+    out.n_dispatches += double(plan.n_timed * plan.steps.size());
   }
   for (auto& [name, row] : rows) out.rows.push_back(row);
   std::sort(out.rows.begin(), out.rows.end(), [](const ExplainRow& a, const ExplainRow& b) { return a.ns > b.ns; });

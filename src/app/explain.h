@@ -13,6 +13,7 @@ struct ExplainRow {
   std::string segment;
   double n_dispatches = 0;  // a fused step counts for its segments in shares
   double ns = 0, bytes = 0, flops = 0;
+  double int8_flops = 0;  // those of flops that kernels on 8-bit activations do
 };
 
 struct Explanation {

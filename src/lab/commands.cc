@@ -17,6 +17,9 @@ void add_whatif(CLI::App& lab);
 void add_tokenizer(CLI::App& lab);
 void add_reconcile(CLI::App& lab);
 
+void add_explain(CLI::App& lab);
+void add_slope(CLI::App& lab);
+
 void add_lab(CLI::App& app) {
   CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
   lab->require_subcommand(1);
@@ -33,6 +36,8 @@ void add_lab(CLI::App& app) {
   add_whatif(*lab);
   add_tokenizer(*lab);
   add_reconcile(*lab);
+  add_explain(*lab);
+  add_slope(*lab);
 }
 
 }  // namespace tally::lab
