@@ -58,12 +58,9 @@ ops::Batch one_segment(std::span<const int32_t> tokens) {
   return b;
 }
 
-// Relative error that a kernel may add (fed with the same inputs) or have gathered (not fed). Rounding activations to 8
-// bit in groups of 32 costs about max/rms/127/√12 of a product: 1 % for ordinary rows, more where a group has outliers;
-// the F16 cache 2⁻¹¹ per cell; float32 sums of n terms n·2⁻²⁴ at most.
+// Relative error that a kernel may add (fed with the same inputs) or have gathered (not fed).
 double allowance(const std::string& kernel, const std::string& kind, bool fed, int depth) {
-  bool q8 = kernel.find("_q8") != std::string::npos, f16 = kernel.find("_f16") != std::string::npos;
-  double own = q8 ? 0.06 : f16 ? 2e-3 : 1e-4;
+  double own = kernel_allowance(kernel);
   if (fed) return own;
   if (kind == ops::Route::kName) return 10;  // a near tie may fall the other way; what matters is what comes of it
   return std::max(own, 0.06) * (1 + 0.25 * depth);
@@ -117,6 +114,11 @@ class Comparer : public backend::Observer {
 };
 
 }  // namespace
+
+double kernel_allowance(const std::string& kernel) {
+  if (kernel.find("_q8") != std::string::npos) return 0.06;
+  return kernel.find("_f16") != std::string::npos ? 2e-3 : 1e-4;
+}
 
 std::vector<DiffRow> diff(const gguf::File& file, std::span<const int32_t> tokens, const DiffOptions& o) {
   ops::Program program = models::build_program(models::source_of(file));

@@ -16,9 +16,9 @@ void add_sustain(CLI::App& lab);
 void add_whatif(CLI::App& lab);
 void add_tokenizer(CLI::App& lab);
 void add_reconcile(CLI::App& lab);
-
 void add_explain(CLI::App& lab);
 void add_slope(CLI::App& lab);
+void add_verify(CLI::App& lab);
 
 void add_lab(CLI::App& app) {
   CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
@@ -38,6 +38,7 @@ void add_lab(CLI::App& app) {
   add_reconcile(*lab);
   add_explain(*lab);
   add_slope(*lab);
+  add_verify(*lab);
 }
 
 }  // namespace tally::lab
