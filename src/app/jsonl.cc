@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-constexpr int kDepthMax = 100;
+constexpr int kDepthMax = 520;  // schemas may nest 512 levels
 constexpr size_t kLineBytesMax = size_t{1} << 30;
 
 // Reads one line; false at the end of input. A line beyond the limit is dropped to its end and `too_long` set.

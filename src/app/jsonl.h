@@ -22,7 +22,7 @@ void run_jsonl_ordered(std::istream& in, std::ostream& out, const OrderedJsonlHa
 // {"code": name of the code, "message": …}: the error object above.
 nlohmann::ordered_json error_object(const std::exception& e);
 
-// Parses hostile text: nesting is limited (100 levels). Throws Error (BadInput) saying where it is wrong.
+// Parses hostile text: nesting is limited (520 levels). Throws Error (BadInput) saying where it is wrong.
 nlohmann::json parse_json(std::string_view text);
 nlohmann::ordered_json parse_json_ordered(std::string_view text);  // keeps the order of keys
 

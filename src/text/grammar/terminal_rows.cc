@@ -2,53 +2,104 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/hash.h"
 
 namespace tally::grammar {
 
-TerminalRow::TerminalRow(const TokenTrie& trie, const Dfa& dfa, int state, bool counted) : trie_(&trie) {
-  std::vector<Need> needs;
-  walk(dfa, state, counted, needs);
-  pack(needs, counted);
+namespace {
+
+void set_bit(std::vector<uint64_t>& row, int32_t id) { row[id >> 6] |= uint64_t(1) << (id & 63); }
+
+}  // namespace
+
+WalkTable::WalkTable(const Dfa& dfa)
+    : class_of(dfa.class_of), next(dfa.next.size()), width(dfa.n_classes), start(dfa.start * dfa.n_classes) {
+  CHECK(next.size() < size_t(1) << 30);
+  for (size_t i = 0; i < next.size(); ++i)
+    next[i] = dfa.next[i] < 0 ? -1 : dfa.next[i] * width * 2 + (dfa.accepting[dfa.next[i]] != 0);
 }
 
-void TerminalRow::walk(const Dfa& dfa, int state, bool counted, std::vector<Need>& needs) {
+TerminalRow::TerminalRow(const TokenTrie& trie, const WalkTable& table, int state, bool counted) : trie_(&trie) {
+  if (counted)
+    walk<true>(table, state);
+  else
+    walk<false>(table, state);
+  pack(counted);
+}
+
+template <bool counted>
+void TerminalRow::walk(const WalkTable& table, int state) {
   struct At {
-    int32_t state;
+    int32_t row;  // of the state in the table
     uint32_t count;
   };
   std::vector<At> path(trie_->longest() + 1);
-  path[0] = {state, 0};
-  const int32_t* next = dfa.next.data();
-  const size_t width = static_cast<size_t>(dfa.n_classes);
+  path[0] = {state * table.width, 0};
+  const int32_t* next = table.next.data();
   const TrieNode* nodes = trie_->nodes();
   const auto subtree = [&](uint32_t begin, uint32_t end) {
     for (uint32_t i = begin; i < end;) {
       const TrieNode& node = nodes[i];
       At at = path[node.depth - 1];
-      at.state = next[size_t(at.state) * width + dfa.class_of[node.byte]];
-      if (at.state < 0) {
+      const int32_t to = next[at.row + table.class_of[node.byte]];
+      if (to < 0) {
         i = node.skip;
         continue;
       }
-      bool complete = false;
-      if (dfa.accepting[at.state]) {
-        complete = counted;
-        if (counted) at = {dfa.start, at.count + 1};
+      const bool accepts = to & 1;
+      at.row = to >> 1;
+      if (accepts) {
+        if (counted) at = {table.start, at.count + 1};
         if (node.skip > i + 1) add_exit(i, at.count);
       }
-      if (node.token >= 0) {
-        const uint32_t texts = counted ? at.count + !complete : 0;
-        trie_->for_tokens(node, [&](int32_t id) { needs.push_back({texts, id}); });
-      }
+      if (node.token >= 0) add_token(node, counted ? at.count + !accepts : 0);
       path[node.depth] = at;
       ++i;
     }
   };
   for (int b = 0; b < 256; ++b)
     if (const uint32_t first = trie_->first(static_cast<uint8_t>(b));
-        first != 0 && next[size_t(state) * width + dfa.class_of[b]] >= 0)
+        first != 0 && next[state * table.width + table.class_of[b]] >= 0)
       subtree(first, nodes[first].skip);
+}
+
+inline void TerminalRow::add_token(const TrieNode& node, uint32_t texts) {
+  most_ = std::max(most_, texts);
+  if (all_.empty()) {
+    trie_->for_tokens(node, [&](int32_t id) { few_.push_back({texts, id}); });
+    if (few_.size() > kFewTokens) many_tokens();
+  } else if (texts <= kRows) {
+    if (texts > up_to_.size()) up_to_.resize(texts, std::vector<uint64_t>(trie_->n_words(), 0));
+    trie_->set_tokens(node, texts == 0 ? all_.data() : up_to_[texts - 1].data());
+  } else {
+    trie_->for_tokens(node, [&](int32_t id) { beyond_.push_back({texts, id}); });
+  }
+}
+
+// From a list to rows of bits; those of one number of texts each, until pack adds them up.
+void TerminalRow::many_tokens() {
+  all_.assign(trie_->n_words(), 0);
+  for (const Need& n : few_) {
+    if (n.texts > kRows) {
+      beyond_.push_back(n);
+      continue;
+    }
+    if (n.texts > up_to_.size()) up_to_.resize(n.texts, std::vector<uint64_t>(trie_->n_words(), 0));
+    set_bit(n.texts == 0 ? all_ : up_to_[n.texts - 1], n.id);
+  }
+  few_ = {};
+}
+
+void TerminalRow::pack(bool counted) {
+  if (!counted) return;
+  const auto by_texts = [](const Need& a, const Need& b) { return a.texts < b.texts; };
+  std::stable_sort(few_.begin(), few_.end(), by_texts);
+  std::stable_sort(beyond_.begin(), beyond_.end(), by_texts);
+  for (size_t k = 1; k < up_to_.size(); ++k)
+    for (size_t i = 0; i < up_to_[k].size(); ++i) up_to_[k][i] |= up_to_[k - 1][i];
+  if (!up_to_.empty()) all_ = up_to_.back();
+  for (const Need& n : beyond_) set_bit(all_, n.id);
 }
 
 void TerminalRow::add_exit(uint32_t node, uint32_t count) {
@@ -61,50 +112,24 @@ void TerminalRow::add_exit(uint32_t node, uint32_t count) {
   counts_at_[node] = static_cast<uint16_t>(count);
 }
 
-void TerminalRow::pack(std::vector<Need>& needs, bool counted) {
-  const auto set = [](std::vector<uint64_t>& row, int32_t id) { row[id >> 6] |= uint64_t(1) << (id & 63); };
-  for (const Need& n : needs) most_ = std::max(most_, n.texts);
-  if (counted) {
-    std::stable_sort(needs.begin(), needs.end(), [](const Need& a, const Need& b) { return a.texts < b.texts; });
-    beyond_ = needs;
-  }
-  if (needs.size() <= kFewTokens) {
-    for (const Need& n : needs) few_.push_back(n.id);
-    return;
-  }
-  all_.assign(trie_->n_words(), 0);
-  if (counted) {
-    std::erase_if(beyond_, [](const Need& n) { return n.texts <= kRows; });
-    size_t i = 0;
-    for (uint32_t k = 1; k <= std::min(most_, kRows); ++k) {
-      for (; i < needs.size() && needs[i].texts <= k; ++i) set(all_, needs[i].id);
-      up_to_.push_back(all_);
-    }
-    for (const Need& n : beyond_) set(all_, n.id);
-  } else {
-    for (const Need& n : needs) set(all_, n.id);
-  }
-}
-
 void TerminalRow::add_inside(uint64_t room, uint64_t* row) const {
-  const auto set = [&](int32_t id) { row[id >> 6] |= uint64_t(1) << (id & 63); };
   const auto add = [&](const std::vector<uint64_t>& bits) {
     for (size_t i = 0; i < bits.size(); ++i) row[i] |= bits[i];
   };
-  if (room >= most_) {
-    add(all_);
-    for (int32_t id : few_) set(id);
-    return;
-  }
+  const auto add_list = [&](const std::vector<Need>& list) {
+    for (const Need& n : list) {
+      if (n.texts > room) break;
+      row[n.id >> 6] |= uint64_t(1) << (n.id & 63);
+    }
+  };
+  add_list(few_);
+  if (room >= most_) return add(all_);
   if (!up_to_.empty()) add(up_to_[std::min<uint64_t>(room, up_to_.size()) - 1]);
-  for (const Need& n : beyond_) {
-    if (n.texts > room) break;
-    set(n.id);
-  }
+  add_list(beyond_);
 }
 
 uint64_t TerminalRow::bytes() const {
-  uint64_t n = sizeof *this + all_.size() * 8 + few_.size() * 4 + beyond_.size() * sizeof(Need) +
+  uint64_t n = sizeof *this + all_.size() * 8 + (few_.size() + beyond_.size()) * sizeof(Need) +
                exits_.capacity() * sizeof(TerminalExit) + counts_at_.size() * 2;
   for (const auto& row : up_to_) n += row.size() * 8;
   return n;
@@ -114,7 +139,11 @@ const TerminalRow& TerminalRows::row(int state, bool counted) {
   const std::lock_guard lock(mutex_);
   auto& row = rows_[int64_t(state) * 2 + counted];
   if (!row) {
-    row = std::make_unique<TerminalRow>(trie_, *dfa_, state, counted);
+    if (!table_) {
+      table_ = std::make_unique<WalkTable>(*dfa_);
+      bytes_ += sizeof(WalkTable) + table_->next.size() * 4;
+    }
+    row = std::make_unique<TerminalRow>(trie_, *table_, state, counted);
     bytes_ += row->bytes() + 64;
   }
   return *row;

@@ -3,6 +3,7 @@
 // tokens that stay inside, plus a look at the few that leave. (XGrammar, arXiv 2411.15100, splits tokens alike.)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -20,10 +21,20 @@ struct TerminalExit {
   uint32_t count;  // texts of a counted terminal that are complete there; else 0
 };
 
+// An automaton laid out for walking: where a class leads from a state, both times the number of classes and the target
+// doubled, its lowest bit saying that it accepts; −1: nowhere.
+struct WalkTable {
+  explicit WalkTable(const Dfa& dfa);
+  std::array<uint8_t, 256> class_of;
+  std::vector<int32_t> next;
+  int32_t width, start;
+};
+
 // From one state of an automaton.
 class TerminalRow {
  public:
-  TerminalRow(const TokenTrie& trie, const Dfa& dfa, int state, bool counted);
+  TerminalRow(const TokenTrie& trie, const WalkTable& table, int state, bool counted);
+  TerminalRow(const TerminalRow&) = delete;
 
   // Adds the tokens that end inside the terminal, with at most `room` texts begun or continued (counted terminals).
   void add_inside(uint64_t room, uint64_t* row) const;
@@ -56,15 +67,18 @@ class TerminalRow {
     for (const TokenTrie::Step& s : trie_->by_byte(byte))
       if (counts_at_[s.parent] != kNoExit) f(TerminalExit{s.node, counts_at_[s.parent]});
   }
-  void walk(const Dfa& dfa, int state, bool counted, std::vector<Need>& needs);
-  void pack(std::vector<Need>& needs, bool counted);
+  template <bool counted>
+  void walk(const WalkTable& table, int state);
+  void pack(bool counted);
   void add_exit(uint32_t node, uint32_t count);
+  void add_token(const TrieNode& node, uint32_t texts);
+  void many_tokens();
 
   const TokenTrie* trie_;
   std::vector<uint64_t> all_;                 // all tokens inside, as bits …
-  std::vector<int32_t> few_;                  // … or, when they are few, as ids
-  std::vector<std::vector<uint64_t>> up_to_;  // counted: [k − 1]: tokens with at most k texts
-  std::vector<Need> beyond_;                  // counted: by texts, those with more than kRows (or all, when few)
+  std::vector<Need> few_;                     // … or, when they are few, by texts
+  std::vector<std::vector<uint64_t>> up_to_;  // counted, not few: [k − 1]: tokens with at most k texts
+  std::vector<Need> beyond_;                  // counted, not few: by texts, those with more than kRows
   uint32_t most_ = 0;                         // texts of any token
   std::vector<TerminalExit> exits_;           // when few
   std::vector<uint16_t> counts_at_;           // else by node: texts complete there, or kNoExit
@@ -83,6 +97,7 @@ class TerminalRows {
   const TokenTrie& trie_;
   std::shared_ptr<const Dfa> dfa_;
   mutable std::mutex mutex_;
+  std::unique_ptr<const WalkTable> table_;  // made for the first row
   std::unordered_map<int64_t, std::unique_ptr<const TerminalRow>> rows_;
   uint64_t bytes_ = 0;
 };
