@@ -27,7 +27,7 @@ struct SchemaOptions {
   uint64_t max_depth = 512;                // nesting of the schema's text
   uint64_t max_nodes = 400'000;            // of the rules that one schema makes
   uint64_t max_automaton_states = 65'536;  // of one automaton for a string or number
-  uint64_t max_work = 20'000'000;          // steps of all automata and merges of one schema
+  uint64_t max_work = 10'000'000;          // steps of all automata and merges of one schema
 };
 
 // The rules of a schema, with its root. Throws ConstraintError (codes invalid_schema, unsupported, limit,

@@ -125,6 +125,7 @@ class SchemaCompiler {
   std::vector<Shape> complement_of(const std::vector<Shape>& shapes);
   bool disjoint(const ArrayShape& a, const ArrayShape& b);
   bool disjoint(const ObjectShape& a, const ObjectShape& b);
+  bool plainly_apart(GoalId a, GoalId b);
   void check_count(size_t n_shapes) const;
 
   // Keywords.
@@ -143,6 +144,7 @@ class SchemaCompiler {
   void apply_unevaluated(Values& v, int schema);
   Values expand_any_of(int list);
   Values expand_one_of(int list);
+  int exactly_one_of(const std::vector<int>& branches);
   Values expand_if(int schema, int condition);
   const Values& expand_reference(int value, bool dynamic);
   KeySet outside_of(int schema);

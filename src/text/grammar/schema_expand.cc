@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "text/grammar/schema_compiler.h"
 #include "text/grammar/spelling.h"
@@ -302,29 +303,57 @@ Values SchemaCompiler::expand_any_of(int list) {
   return out;
 }
 
+// Strings or numbers that exactly one of the branches has. Branches that only list values are counted, not compared.
+int SchemaCompiler::exactly_one_of(const std::vector<int>& branches) {
+  std::map<std::string, int> words;
+  std::map<Decimal, int> numbers;
+  std::vector<int> lists, others;
+  for (int e : branches) {
+    const Expr& x = exprs_[e];
+    if (x.kind == ExprKind::Bottom) continue;
+    const bool listed = x.kind == ExprKind::Words || x.kind == ExprKind::Numbers;
+    (listed ? lists : others).push_back(e);
+    for (const std::string& w : x.words) ++words[w];
+    for (const Decimal& d : x.numbers) ++numbers[d];
+    budget_.spend(x.words.size() + x.numbers.size() + 1);
+  }
+  Expr word_list = atom(ExprKind::Words, ""), number_list = atom(ExprKind::Numbers, "");
+  for (const auto& [w, n] : words)
+    if (n == 1) word_list.words.push_back(w);
+  for (const auto& [d, n] : numbers)
+    if (n == 1) number_list.numbers.push_back(d);
+  int once = exprs_.either({exprs_.add(std::move(word_list)), exprs_.add(std::move(number_list))});
+  const int in_no_list = exprs_.negate(exprs_.either(lists));
+  std::vector<int> parts;
+  for (size_t i = 0; i < others.size(); ++i) {
+    once = exprs_.both(once, exprs_.negate(others[i]));
+    int e = exprs_.both(others[i], in_no_list);
+    for (size_t j = 0; j < others.size() && e != ExprPool::kBottom; ++j) {
+      budget_.spend(20);
+      if (j != i) e = exprs_.both(e, exprs_.negate(others[j]));
+    }
+    parts.push_back(e);
+  }
+  parts.push_back(once);
+  return exprs_.either(parts);
+}
+
 Values SchemaCompiler::expand_one_of(int list) {
   const int n = json().size(list);
   std::vector<const Values*> branches;
-  for (int i = 0; i < n; ++i) branches.push_back(&expand_schema(json().child(list, i)));
+  std::vector<int> numbers, strings;
+  for (int i = 0; i < n; ++i) {
+    branches.push_back(&expand_schema(json().child(list, i)));
+    numbers.push_back(branches.back()->number);
+    strings.push_back(branches.back()->string);
+  }
   Values out = Values::none();
   auto exactly_one = [&](auto get) { return std::count_if(branches.begin(), branches.end(), get) == 1; };
   out.null = exactly_one([](const Values* v) { return v->null; });
   out.yes = exactly_one([](const Values* v) { return v->yes; });
   out.no = exactly_one([](const Values* v) { return v->no; });
-  auto one_expr = [&](auto get) {
-    std::vector<int> parts;
-    for (int i = 0; i < n; ++i) {
-      int e = get(*branches[i]);
-      for (int j = 0; j < n && e != ExprPool::kBottom; ++j) {
-        budget_.spend(1);
-        if (j != i && get(*branches[j]) != ExprPool::kBottom) e = exprs_.both(e, exprs_.negate(get(*branches[j])));
-      }
-      parts.push_back(e);
-    }
-    return exprs_.either(parts);
-  };
-  out.number = one_expr([](const Values& v) { return v.number; });
-  out.string = one_expr([](const Values& v) { return v.string; });
+  out.number = exactly_one_of(numbers);
+  out.string = exactly_one_of(strings);
   auto one_shape = [&](auto get, auto& result) {
     for (int i = 0; i < n; ++i) {
       auto mine = get(*branches[i]);
@@ -342,8 +371,8 @@ Values SchemaCompiler::expand_one_of(int list) {
       check_count(result.size());
     }
   };
-  one_shape([](const Values& v) { return v.arrays; }, out.arrays);
-  one_shape([](const Values& v) { return v.objects; }, out.objects);
+  one_shape([](const Values& v) -> const std::vector<ArrayShape>& { return v.arrays; }, out.arrays);
+  one_shape([](const Values& v) -> const std::vector<ObjectShape>& { return v.objects; }, out.objects);
   return out;
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kShapesMax = 6000;
 constexpr int kEmptyDepth = 6;
+constexpr uint64_t kFullComparison = 300;
 constexpr int kDepthMax = 600;
 
 bool everything(const ArrayShape& a) {
@@ -370,14 +371,40 @@ Values SchemaCompiler::complement_of(const Values& a) {
 }
 
 bool SchemaCompiler::disjoint(const ArrayShape& a, const ArrayShape& b) {
+  budget_.spend(kFullComparison);
   ArrayShape x = a;
   return !meet(x, b) || empty(x);
 }
 
-// Looks only at properties that one of the two requires: what tells tagged objects apart.
+// Without making anything new: listed values that differ, or other types.
+bool SchemaCompiler::plainly_apart(GoalId a, GoalId b) {
+  if (a == kAny || b == kAny || a == b) return false;
+  const Values &x = expand(a), &y = expand(b);
+  if ((x.null && y.null) || (x.yes && y.yes) || (x.no && y.no)) return false;
+  if ((!x.arrays.empty() && !y.arrays.empty()) || (!x.objects.empty() && !y.objects.empty())) return false;
+  for (auto [e, f] : {std::pair(x.number, y.number), std::pair(x.string, y.string)}) {
+    if (e == ExprPool::kBottom || f == ExprPool::kBottom) continue;
+    const Expr &p = exprs_[e], &q = exprs_[f];
+    const bool lists = p.kind == q.kind && (p.kind == ExprKind::Words || p.kind == ExprKind::Numbers);
+    if (!lists || p.words.size() + p.numbers.size() > 8) return false;
+    for (const std::string& w : p.words)
+      if (std::binary_search(q.words.begin(), q.words.end(), w)) return false;
+    for (const Decimal& d : p.numbers)
+      if (std::binary_search(q.numbers.begin(), q.numbers.end(), d)) return false;
+  }
+  return true;
+}
+
 bool SchemaCompiler::disjoint(const ObjectShape& a, const ObjectShape& b) {
+  budget_.spend(4);
+  for (const Property& p : a.properties) {  // tagged objects differ in a property that one of them requires
+    if (std::find(a.required.begin(), a.required.end(), p.name) == a.required.end()) continue;
+    for (const Property& q : b.properties)
+      if (p.name == q.name && plainly_apart(p.goal, q.goal)) return true;
+    budget_.spend(b.properties.size() / 4 + 1);
+  }
+  budget_.spend(kFullComparison);
   ObjectShape x = a;
-  budget_.spend(20);
   return !meet(x, b) || empty(x);
 }
 
