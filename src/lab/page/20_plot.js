@@ -86,14 +86,18 @@ function hatch(svg) {
     s("rect", { width: 6, height: 6, fill: "var(--paper)" }), s("rect", { width: 2.4, height: 6, fill: "var(--hatch)" }))));
   return `url(#${id})`;
 }
-// Labels beside points: moved apart downwards where they would overlap.
-function spread(labels, gap = 14) {
-  labels.sort((p, q) => p.y - q.y);
-  for (let i = 1; i < labels.length; ++i) {
-    for (let j = 0; j < i; ++j) {
-      const p = labels[j], q = labels[i];
-      if (Math.abs(p.x - q.x) < (p.width + q.width) / 2 && q.y - p.y < gap && q.y >= p.y) q.y = p.y + gap;
-    }
+// Names beside discs, largest disc first: right, left, above or below, where neither a name nor a disc is in the way;
+// a name that finds no room is left to the hint.
+function placeLabels(discs, area, other) {
+  const taken = discs.map((d) => [d.cx - d.r, d.cy - d.r, d.cx + d.r, d.cy + d.r]).concat([other]), placed = [];
+  for (const d of discs.filter((p) => p.wanted)) {
+    const width = 6.7 * d.name.length, tries = [[d.cx + d.r + 4, d.cy], [d.cx - d.r - 4 - width, d.cy], [d.cx - width / 2, d.cy - d.r - 9], [d.cx - width / 2, d.cy + d.r + 9],
+      [d.cx + d.r + 2, d.cy - 13], [d.cx + d.r + 2, d.cy + 13], [d.cx - d.r - 2 - width, d.cy - 13], [d.cx - d.r - 2 - width, d.cy + 13]];
+    const at = tries.find(([x, y]) => x >= area.left && x + width <= area.right && y > area.top && y < area.bottom &&
+      !taken.some(([a, b, c, e]) => x < c && x + width > a && y - 6.5 < e && y + 6.5 > b));
+    if (!at) continue;
+    taken.push([at[0], at[1] - 6.5, at[0] + width, at[1] + 6.5]);
+    placed.push({ x: at[0], y: at[1], name: d.name });
   }
-  return labels;
+  return placed;
 }

@@ -4,6 +4,7 @@
 function timeBars(title, caption, segments) {
   const most = Math.max(...segments.map((g) => g.ms), 1e-12);
   const total = segments.reduce((sum, g) => sum + g.ms, 0) || 1;
+  const digits = total >= 100 ? 1 : total >= 1 ? 2 : 4;
   return figure(title, caption, (svg, width) => {
     const narrow = width < 560, name_width = narrow ? width : Math.min(220, width * 0.27), value_width = 118;
     const left = narrow ? 0 : name_width + 12, room = width - left - value_width, row = narrow ? 42 : 25;
@@ -29,7 +30,7 @@ function timeBars(title, caption, segments) {
       } else {
         svg.append(s("rect", { x: left, y: bar + 1, width: Math.max(1, (g.ms / most) * room), height: 14, fill: fillOf(g), stroke: g.unattributed ? "var(--hatch)" : null }));
       }
-      svg.append(s("text", { class: "strong", x: width, y: bar + 12, "text-anchor": "end" }, show(g.ms) + " ms"),
+      svg.append(s("text", { class: "strong", x: width, y: bar + 12, "text-anchor": "end" }, g.ms.toFixed(digits) + " ms"),
         s("text", { x: width - 74, y: bar + 12, "text-anchor": "end" }, percent(g.ms / total)));
       svg.append(hint(s("rect", { x: 0, y: y - 3, width, height: row - 1, fill: "transparent" }), g.words));
       y += row;
@@ -38,8 +39,9 @@ function timeBars(title, caption, segments) {
   });
 }
 
-// points: [{name, intensity (flop/byte), rate (GFLOP/s), ms, words}]; limits in GB/s and GFLOP/s.
-function roofline(title, caption, points, gb_s, gflop_s) {
+// points: [{name, intensity (flop/byte), rate (GFLOP/s), ms, words}]; gb_s; roofs: [[name, GFLOP/s]], any number.
+function roofline(title, caption, points, gb_s, roofs) {
+  const gflop_s = roofs.length ? Math.max(...roofs.map(([, rate]) => rate)) : null;
   const good = points.filter((p) => p.intensity > 0 && p.rate > 0);
   return figure(title, caption, (svg, width) => {
     const height = Math.max(300, Math.min(440, width * 0.52)), area = { left: 62, top: 30, right: width - 14, bottom: height - 46 };
@@ -57,17 +59,17 @@ function roofline(title, caption, points, gb_s, gflop_s) {
     const at = start ** 0.72 * reach ** 0.28, slope = Math.atan2(Y(at * gb_s * 2) - Y(at * gb_s), X(at * 2) - X(at)) * 180 / Math.PI;
     layer.append(s("text", { class: "strong", x: X(at), y: Y(at * gb_s) - 8, "text-anchor": "middle", transform: `rotate(${slope} ${X(at)} ${Y(at * gb_s) - 8})` },
       `memory ${show(gb_s, 3)} GB/s`));
-    if (isNumber(gflop_s)) layer.append(s("text", { class: "strong", x: area.right, y: Y(gflop_s) - 8, "text-anchor": "end" }, `multiply ${show(gflop_s, 3)} GFLOP/s`));
-    const most = Math.max(...good.map((p) => p.ms || 0), 1e-12), labels = [];
+    for (const [name, rate] of roofs) {
+      if (rate < gflop_s) layer.append(s("line", { x1: X(Math.max(x0, rate / gb_s)), x2: area.right, y1: Y(rate), y2: Y(rate), stroke: "var(--ink)", "stroke-dasharray": "5 4" }));
+      layer.append(s("text", { class: "strong", x: area.right, y: Y(rate) - 7, "text-anchor": "end" }, `${name} ${show(rate, 3)} GFLOP/s`));
+    }
+    const most = Math.max(...good.map((p) => p.ms || 0), 1e-12), discs = [], slant = [X(at) - 62, Y(at * gb_s) - 34, X(at) + 62, Y(at * gb_s) + 14];
     good.slice().sort((p, q) => (q.ms || 0) - (p.ms || 0)).forEach((p, i) => {
       const r = 4 + 11 * Math.sqrt((p.ms || 0) / most), cx = X(p.intensity), cy = Y(p.rate);
       layer.append(hint(s("circle", { cx, cy, r, fill: "var(--a)", "fill-opacity": 0.55, stroke: "var(--a)" }), p.words));
-      if (i < (width < 560 ? 4 : 9)) labels.push({ x: cx, y: cy + 4, r, name: clip(p.name, 22), width: 12 + 6.6 * Math.min(22, p.name.length) });
+      discs.push({ cx, cy, r, name: clip(p.name, 22), wanted: i < (width < 560 ? 6 : 14) });
     });
-    for (const l of spread(labels)) {
-      const flip = l.x + l.r + 5 + l.width > area.right;
-      layer.append(s("text", { x: flip ? l.x - l.r - 5 : l.x + l.r + 5, y: l.y, "text-anchor": flip ? "end" : null, "pointer-events": "none" }, l.name));
-    }
+    for (const l of placeLabels(discs, area, slant)) layer.append(s("text", { x: l.x, y: l.y + 4, "pointer-events": "none" }, l.name));
     return height;
   });
 }

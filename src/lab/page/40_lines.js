@@ -3,18 +3,19 @@
 // points: [{x, y, held, low, high, words}]; line: {slope, intercept, from, to} or null.
 function fitPlot(title, caption, points, line, labels) {
   const residual = (p) => p.y - (line.intercept + line.slope * p.x);
+  const exact = line && points.every((p) => Math.abs(residual(p)) <= 1e-6 * Math.max(Math.abs(p.y), 1e-12));
   return figure(title, caption, (svg, width) => {
     const tall = Math.max(220, Math.min(330, width * 0.4)), area = { left: 66, top: 30, right: width - 16, bottom: tall };
     const X = linear(...extent(points.map((p) => p.x), 0.05, true), area.left, area.right);
     const Y = linear(...extent(points.map((p) => p.y).concat(line ? [line.intercept] : []), 0.06, true), area.bottom, area.top);
-    const layer = axes(svg, area, { scale: X, label: labels.x, bare: !!line }, { scale: Y, label: labels.y });
+    const layer = axes(svg, area, { scale: X, label: labels.x, bare: line && !exact }, { scale: Y, label: labels.y });
     if (line) {
       const end = Math.max(...points.map((p) => p.x));
       if (isNumber(line.from)) layer.append(s("rect", { x: X(line.from), width: Math.max(0, X(line.to) - X(line.from)), y: area.top, height: area.bottom - area.top, fill: "var(--band)" }));
       layer.append(s("path", { d: path([[X(0), Y(line.intercept)], [X(end), Y(line.intercept + line.slope * end)]]), stroke: "var(--a)", "stroke-width": 1.75, fill: "none", "stroke-dasharray": isNumber(line.from) ? null : "5 4" }));
     }
     for (const p of points) layer.append(mark(p, X(p.x), Y(p.y)));
-    if (!line) return tall + 46;
+    if (!line || exact) return tall + 46;
     const second = { left: 66, top: tall + 48, right: width - 16, bottom: tall + 124 };
     const most = Math.max(...points.map((p) => Math.abs(residual(p))), 1e-9) * 1.25;
     const R = linear(-most, most, second.bottom, second.top);

@@ -32,10 +32,11 @@ const T975 = [NaN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.26
 const halfWidth = (sd, n) => (isNumber(sd) && n > 1 ? (n - 1 < T975.length ? T975[n - 1] : 1.96 + 2.4 / (n - 1)) * sd / Math.sqrt(n) : null);
 
 // Samples of a run, each group around its own mean, so that groups of different speed share one axis.
-function samplesPlot(groups) {
+function samplesPlot(all) {
+  const groups = all.filter((g) => g.n > 1), same = (key) => groups.every((g) => g[key] === groups[0][key]);
   const rows = groups.slice(0, 40).filter((g) => g.mean !== 0).map((g, i) => {
     const half = halfWidth(g.sd, g.n), centre = (v) => 100 * (v / g.mean - 1);
-    const name = [g.test, g.variant, g.phase].filter(Boolean).join(" · ") || "samples";
+    const name = [g.test, same("variant") ? "" : g.variant, same("phase") ? "" : g.phase].filter(Boolean).join(" · ") || "samples";
     const note = show(g.mean) + " " + clip(g.unit, 8);
     return { name, mid: 0, low: half === null ? null : centre(g.mean - half), high: half === null ? null : centre(g.mean + half), colour: colour(i),
       dots: g.values.map((v) => centre(Array.isArray(v) ? v[0] : v)), note, hollow: g.n < 2,

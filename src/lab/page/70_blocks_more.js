@@ -1,12 +1,15 @@
 // Further blocks.
 DRAW.bench = (v, block, run) => {
-  const units = [...new Set(run.samples.map((g) => g.unit))];
-  const out = units.map((u) => samplesPlot(run.samples.filter((g) => g.unit === u))).filter(Boolean);
+  const tests = new Set(records(v.tests).map((t) => text(t.test))), own = run.samples.filter((g) => tests.size === 0 || tests.has(g.test));
+  const units = [...new Set(own.map((g) => g.unit))];
+  const out = units.map((u) => samplesPlot(own.filter((g) => g.unit === u))).filter(Boolean);
   return out.length ? out : null;
 };
-DRAW.sustain = (v) => {
-  const rates = records(any(v, "rates", "points"));
-  const time = rates.every((r) => isNumber(num(r, "t_s"))) ? "t_s" : null;
+DRAW.sustain = (v, block, run) => {
+  let rates = records(any(v, "rates", "points"));
+  if (!rates.length) rates = run.samples.filter((g) => /^(cold|sustained)$/.test(g.phase) && (!v.target || g.variant === text(v.target)))
+    .flatMap((g) => g.values.map((x, i) => ({ round: g.rounds[i], rate: Array.isArray(x) ? x[0] : x }))).sort((p, q) => p.round - q.round);
+  const time = rates.length && rates.every((r) => isNumber(num(r, "t_s"))) ? "t_s" : null;
   const at = (r, i) => (time ? r.t_s : i + 1);
   const pick = (key, unit) => rates.map((r, i) => ({ x: at(r, i), y: num(r, ...key), words: lines(time ? `${show(at(r, i))} s` : `run ${i + 1}`, `${show(num(r, ...key))} ${unit}`) })).filter((p) => p.y !== null);
   const speed = pick(["rate", "tok_s", "value"], "tok/s"), out = [];
@@ -63,17 +66,17 @@ DRAW.ablate = (v) => {
   return rows.length ? [forest("What leaving a component out saves", "The pale dot is the share that its recorded time promises; the bar is three times the noise.", rows, { rule: 0, label: "% of the time" })] : null;
 };
 DRAW.reconcile = (v) => {
-  const rows = records(v.categories).map((c) => ({ name: text(c.name), a: num(c, "a_ms", "a"), b: num(c, "b_ms", "b") })).filter((c) => isNumber(c.a) && isNumber(c.b)).slice(0, 40);
+  const rows = records(any(v, "categories", "rows")).map((c) => ({ name: text(c.name), a: num(c, "a_ms", "a"), b: num(c, "b_ms", "b") })).filter((c) => isNumber(c.a) && isNumber(c.b)).slice(0, 40);
   return rows.length ? [forest("Difference by category", "How much longer the first engine takes than the second, in each category.", rows.map((c) => ({ name: c.name, low: Math.min(0, c.a - c.b), high: Math.max(0, c.a - c.b), mid: c.a - c.b, colour: c.a > c.b ? "var(--b)" : "var(--a)",
     note: `${show(c.a, 3)} / ${show(c.b, 3)} ms`, words: lines(c.name, `${show(c.a)} against ${show(c.b)} ms`, `difference ${show(c.a - c.b)} ms`) })), { rule: 0, label: "ms" })] : null;
 };
 DRAW.tokenizer = (v) => {
-  const rows = [];
-  for (const w of records(v.workloads)) {
-    if (isNumber(num(w, "ours"))) rows.push({ name: `${text(w.name)} · tally`, value: w.ours });
-    for (const [name, rate] of Object.entries(w.others && typeof w.others === "object" ? w.others : {})) if (isNumber(rate)) rows.push({ name: `${text(w.name)} · ${name}`, value: rate });
-  }
-  return logBars("Tokenizer speed", "Logarithmic.", rows.slice(0, 60), (x) => show(x, 3) + " " + (text(v.unit) || "MB/s"));
+  const rows = records(v.workloads).map((w) => ({ name: text(w.name), value: num(w, "mb_s", "ours") }));
+  return logBars("Tokenizer speed by kind of text", "The scale is logarithmic.", rows, (x) => show(x, 3) + " MB/s");
+};
+DRAW.tokenizer_against = (v) => {
+  const rows = records(v.workloads).filter((w) => isNumber(num(w, "speed_up"))).map((w) => ({ name: text(w.name), mid: w.speed_up, low: num(w, "low"), high: num(w, "high"), note: `${show(w.speed_up, 3)} ×`, words: lines(text(w.name), `${show(w.speed_up)} times as fast`, `interval ${show(num(w, "low"))} to ${show(num(w, "high"))}`) }));
+  return rows.length ? [forest("Speed-up by kind of text", "Only where both give the same token ids.", rows, { rule: 1, zero: true, label: "×" })] : null;
 };
 DRAW.agent = (v) => {
   const parts = [];
@@ -88,7 +91,7 @@ DRAW.menu = (v) => {
   const models = records(any(v, "models", "rows"));
   const out = [["prefill", "Prefill", "tok/s"], ["decode", "Decode", "tok/s"], ["task_s", "Task", "s"]].map(([key, name, unit]) => {
     const rows = models.filter((m) => isNumber(num(m, key))).map((m, i) => ({ name: text(any(m, "model", "name")), mid: m[key], low: interval(m[key + "_ci"]) ? m[key + "_ci"][0] : null, high: interval(m[key + "_ci"]) ? m[key + "_ci"][1] : null, colour: colour(i), note: `${show(m[key])} ${unit}`, words: lines(text(any(m, "model", "name")), `${name}: ${show(m[key])} ${unit}`) }));
-    return rows.length ? forest(name, name, rows, { zero: true, label: unit }) : null;
+    return rows.length ? forest(name, null, rows, { zero: true, label: `${name.toLowerCase()}, ${unit}` }) : null;
   }).filter(Boolean);
   return out.length ? out : null;
 };

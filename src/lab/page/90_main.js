@@ -2,8 +2,8 @@
 const TOPICS = [
   ["trust", "Can these numbers be trusted?", "Machine, weights, correctness with a planted fault, and what the same program shows against itself.", /^(fingerprint|machine|provenance|weights|verify|gate|correct|null)/],
   ["speed", "How fast is it?", "Prefill and decode, cold and sustained, with all samples.", /^(bench|sustain|cold|thermal|energy|menu|speed)/],
-  ["time", "Where does the time go?", "One run taken apart; what cannot be attributed is shown, not hidden.", /^(explain|segment|roofline|unattributed|slope|dispatch|inject|ablate|prefill|decode)/],
-  ["cost", "What does a token cost?", "Fixed and per-token cost, and how well the line holds where it was not fitted.", /^(fit|ceiling|cost|curve|crossing)/],
+  ["time", "Where does the time go?", "One run taken apart; what cannot be attributed is shown, not hidden.", /^(explain|segment|roofline|unattributed|slope|dispatch|ablate|times_|microbenchmark)/],
+  ["cost", "What does a token cost?", "Fixed and per-token cost, and how well the line holds where it was not fitted.", /^(fit|ceiling|slowdown|crossing)/],
   ["compare", "What changed, and who is ahead?", "Comparisons in alternated rounds, each with its null run.", /^(ab\b|ab_|bisect|reconcile|board|compare)/],
   ["gain", "What could still be gained?", "Estimates before any code is written, and what they rest on.", /^(whatif|batch|speculate|tokenizer|amdahl)/],
   ["machine", "What can this machine do?", null, /^(limits|table|latency)/],
@@ -11,6 +11,7 @@ const TOPICS = [
   ["other", "Further results", null, /./],
 ];
 const topicOf = (name) => TOPICS.find((t) => t[3].test(name))[0];
+// "explain.decode" is drawn as "explain".
 const drawer = (name) => DRAW[name] || DRAW[Object.keys(DRAW).find((k) => name.startsWith(k + "_") || name.startsWith(k + "-") || name.startsWith(k + " ") || name.startsWith(k + ".") || name.startsWith(k + ":")) || ""];
 const runs = records(data.runs).map((r, i) => ({ ...r, at: i, anchor: "run-" + (i + 1), head: r.head || {}, samples: records(r.samples), results: records(r.results) }));
 const modelOf = (run) => { const m = any(run.head, "model", "model_name", "file"); return text(m && typeof m === "object" ? any(m, "name", "path", "file") : m).split("/").pop(); };
@@ -40,6 +41,17 @@ function article(b) {
     list(b.r.notes).length ? h("ul", { class: "notes" }, list(b.r.notes).map((n) => h("li", {}, text(n)))) : null);
 }
 
+// What the machines did during all runs, in one table: each run writes a block of it.
+const isMachine = (b) => b.name === "machine" && !list(b.r.table && b.r.table.rows).length;
+function machines() {
+  const own = blocks.filter(isMachine);
+  if (!own.length) return null;
+  const three = (v, digits = 3) => (Array.isArray(v) ? v.map((x) => show(x, digits)).join(" · ") : show(v, digits));
+  const rows = own.map((b) => [`run ${b.run.at + 1} · ${text(b.run.head.command)}`, three(b.values.clock_mhz, 4), three(b.values.temp_c), three(b.values.load), percent(num(b.values, "steal_share")), show(num(b.values, "throttle_events")), list(b.r.notes).map(text).join("; ") || text(b.r.verdict)]);
+  return h("article", { class: "block", id: "machines" }, h("header", {}, h("h3", {}, "The machine during each run"), h("a", { class: "chip", href: "#runs" }, "all runs")),
+    table(["run", "MHz: start · middle · end", "°C", "load", "stolen", "throttled", "said"], rows));
+}
+
 function glance() {
   const cards = [], card = (b, what, big, unit, more) => cards.length < 8 && cards.push(h("div", {}, h("div", { class: "what" }, what), h("div", { class: "big" }, big, unit ? h("span", { class: "unit" }, unit) : null), h("div", { class: "what" }, more ? [more, " "] : null, h("a", { class: "chip", href: "#" + b.anchor }, `run ${b.run.at + 1}`))));
   const valid = blocks.filter((b) => b.r.valid !== false), first = (name) => valid.find((b) => b.name === name);
@@ -52,10 +64,13 @@ function glance() {
     if (rest && total > 0) card(e, "unattributed", percent(rest.ms / total), null, show(rest.ms) + " ms");
   }
   const f = valid.find((b) => /^fit/.test(b.name));
-  if (f && isNumber(num(f.values, "per_token_ms", "c_ms"))) card(f, "cost of a prompt token", show(num(f.values, "per_token_ms", "c_ms"), 3), "ms", `fixed ${show(num(f.values, "fixed_ms", "F_ms"), 3)} ms`);
+  const own = f && (f.values.line && typeof f.values.line === "object" ? f.values.line : f.values);
+  if (f && isNumber(num(own, "per_token_ms"))) {
+    card(f, "cost of a prompt token", show(num(own, "per_token_ms"), 3), "ms", `fixed ${show(num(own, "fixed_ms"), 3)} ms`);
+  }
   const a = first("ab");
-  if (a && isNumber(num(a.values, "ratio", "geometric_mean"))) card(a, "A against B", show(num(a.values, "ratio", "geometric_mean")), "×", interval(any(a.values, "ratio_ci", "ci")) ? `${show(any(a.values, "ratio_ci", "ci")[0])} … ${show(any(a.values, "ratio_ci", "ci")[1])}` : null);
-  const said = blocks.filter((b) => text(b.r.verdict) || b.r.valid === false);
+  if (a && isNumber(num(a.values, "ratio", "geometric_mean"))) card(a, [text(a.values.test), "B over A"].filter(Boolean).join(" · "), show(num(a.values, "ratio", "geometric_mean")), "×", interval(any(a.values, "ratio_ci", "ci")) ? `${show(any(a.values, "ratio_ci", "ci")[0])} … ${show(any(a.values, "ratio_ci", "ci")[1])}` : null);
+  const said = blocks.filter((b) => !isMachine(b) && (text(b.r.verdict) || b.r.valid === false));
   return [cards.length ? h("div", { class: "glance" }, cards) : null,
     said.length ? h("ul", { class: "verdicts", "aria-label": "Verdicts" }, said.slice(0, 60).map((b) => h("li", {}, h("span", { class: "dot" + (b.r.valid === false ? " off" : ""), role: "img", "aria-label": b.r.valid === false ? "not valid" : "valid" }),
       h("a", { class: "name", href: "#" + b.anchor }, text(b.r.title) || b.name), h("span", { class: "said" }, b.r.valid === false ? "not valid: " + text(b.r.reason) : text(b.r.verdict))))) : null,

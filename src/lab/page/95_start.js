@@ -6,10 +6,10 @@ function assemble() {
   main.replaceChildren(h("h1", {}, document.title), h("p", { class: "lead" }, [models.slice(0, 4).join(", ") + (models.length > 4 ? ` and ${models.length - 4} more` : ""), runs.length === 1 ? "one run" : runs.length ? `${runs.length} runs` : "", span, records(data.history).length ? `${records(data.history).length} published results` : ""].filter(Boolean).join(" · ")));
   fill(main, {}, [glance()]);
   for (const [id, title, lead] of TOPICS) {
-    const own = blocks.filter((b) => b.topic === id);
-    if (!own.length) continue;
+    const own = blocks.filter((b) => b.topic === id && !isMachine(b)), machine = id === "trust" ? machines() : null;
+    if (!own.length && !machine) continue;
     contents.push([id, title]);
-    main.append(h("section", { id, "aria-label": title }, h("h2", {}, title), lead ? h("p", { class: "lead" }, lead) : null, own.map(article)));
+    main.append(h("section", { id, "aria-label": title }, h("h2", {}, title), lead ? h("p", { class: "lead" }, lead) : null, own.map(article), machine));
   }
   const history = historySection(runs);
   if (history) { contents.push(["history", "How has it changed?"]); main.append(history); }
