@@ -73,6 +73,12 @@ TEST(SchemaValues, Strings) {
       {R"({"type":"string","format":"ipv6"})",
        {R"("::ffff:192.0.2.1")", R"("1::")"},
        {R"("1:2:3:4:5:6:7:8::")", R"("::1::")"}},
+      {R"({"type":"string","format":"duration"})",
+       {R"("P1Y2M3DT4H5M6S")", R"("PT36H")", R"("P4DT12H")", R"("P3W")"},
+       {R"("P1Y2D")", R"("PT1H2S")", R"("P")", R"("P1DT")", R"("P1W2D")"}},
+      {R"({"type":"string","format":"uri-template"})",
+       {R"("/a/{b.c,d:3}{?e*}")"},
+       {R"("{a..b}")", R"("{a")", R"("{.}")"}},
       {R"({"type":"string","format":"email"})", {R"("a.b@c.io")"}, {R"("a@")", R"("@b.io")", R"("a..b@c.io")"}},
   });
 }
@@ -93,6 +99,9 @@ TEST(SchemaValues, Arrays) {
       {R"({"type":"array","not":{"items":{"type":"integer"}}})", {R"([1,"a"])", R"(["a",1])"}, {"[]", "[1,2]"}},
       {R"({"type":"array","not":{"minItems":2}})", {"[]", "[1]"}, {"[1,2]"}},
       {R"({"type":"array","maxItems":1000000000,"items":{"type":"null"}})", {"[]", "[null, null]"}, {"[null,]"}},
+      {R"({"type":"array","prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":false})",
+       {R"(["a"])", R"([1,"a","b"])"},
+       {R"([1])", R"([1,"a",2])"}},
       {R"({"const":[1,{"a":[]}]})", {R"([1,{"a":[]}])", R"([1, {"a": []}])"}, {R"([1,{"a":[1]}])", R"([1 ,{"a":[]}])"}},
   });
 }

@@ -96,7 +96,8 @@ std::string pcre_name(std::string_view name) {
   }
   for (const Category& c : kCategories)
     if (value == c.name || value == c.long_name) return c.name == "LC" ? "L&" : std::string(c.name);
-  if (value == "punct") return "P";
+  for (const Category& alias : {Category{"P", "punct"}, {"Nd", "digit"}, {"Cc", "cntrl"}, {"M", "Combining_Mark"}})
+    if (value == alias.long_name) return std::string(alias.name);
   if (equals == std::string_view::npos && std::find(kBinary.begin(), kBinary.end(), value) != kBinary.end())
     return std::string(value);
   return "";

@@ -34,7 +34,8 @@ struct KeySet {
 struct Contains {
   GoalId goal = kAny;
   uint64_t min = 1, max = kUnbounded;
-  uint64_t from = 0;  // only items at this index and later count
+  uint64_t from = 0;       // only items at this index and later count
+  bool evaluates = false;  // its items count as evaluated
 };
 
 struct ArrayShape {
@@ -46,7 +47,6 @@ struct ArrayShape {
   bool declares = false;                 // prefixItems was given
   bool said = false;                     // something was said about the items beyond it
   uint64_t seen = 0;                     // items from the start that count as evaluated; kUnbounded: all
-  bool seen_contains = false;
 };
 
 struct Property {
@@ -100,6 +100,7 @@ class SchemaCompiler {
   GoalId schema_goal(int schema);
   GoalId const_goal(int value) { return goal({literal(Part::Const, value, false)}); }
   GoalId both(GoalId a, GoalId b);
+  GoalId either(GoalId a, GoalId b) { return negated(both(negated(a), negated(b))); }
   GoalId negated(GoalId g);
   const Values& expand(GoalId g);
   bool empty(GoalId g);

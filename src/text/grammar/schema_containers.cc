@@ -28,13 +28,12 @@ void SchemaCompiler::apply_array(Values& v, int schema, Keyword k, int value) {
       a.seen = a.prefix.size();
       break;
     case Keyword::Contains: {
-      Contains c{schema_goal(value), 1, kUnbounded, 0};
+      Contains c{schema_goal(value), 1, kUnbounded, 0, true};
       if (int m = json().find(schema, "minContains"); m >= 0) c.min = count_value(json(), m);
       if (int m = json().find(schema, "maxContains"); m >= 0) c.max = count_value(json(), m);
       a.min = std::min<uint64_t>(c.min, 1);
       a.contains.push_back(c);
       a.said = true;
-      a.seen_contains = true;
       break;
     }
     case Keyword::MinItems:
@@ -171,10 +170,11 @@ void SchemaCompiler::apply_unevaluated(Values& v, int schema) {
     std::vector<ArrayShape> out;
     for (ArrayShape& a : v.arrays) {
       if (a.seen != kUnbounded) {
-        if (a.seen_contains) unsupported(s, "unevaluatedItems beside contains");
         ArrayShape rest;
         rest.prefix.assign(a.seen, kAny);
         rest.rest = g;
+        for (const Contains& c : a.contains)
+          if (c.evaluates) rest.rest = either(rest.rest, c.goal);
         rest.said = true;
         rest.seen = kUnbounded;
         if (!meet(a, rest)) continue;

@@ -53,6 +53,9 @@ namespace {
 #define TALLY_ATOM "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\-]+"
 #define TALLY_POINTER "(?:/(?:[^~/]|~[01])*)*"
 
+#define TALLY_CLOCK "(?:\\d+S|\\d+M(?:\\d+S)?|\\d+H(?:\\d+M(?:\\d+S)?)?)"
+#define TALLY_VARNAME "(?:\\.?(?:[A-Za-z0-9_]|" TALLY_HEX2 "))"
+
 struct Format {
   std::string_view name;
   const char* pattern;
@@ -61,8 +64,8 @@ constexpr Format kFormats[] = {
     {"date", "^" TALLY_DATE "$"},
     {"time", "^" TALLY_TIME "$"},
     {"date-time", "^" TALLY_DATE "T" TALLY_TIME "$"},
-    {"duration",  // RFC 3339, appendix A, with parts left out as validators take them
-     "^P(?:\\d+W|(?=\\d|T\\d)(?:\\d+Y)?(?:\\d+M)?(?:\\d+D)?(?:T(?=\\d)(?:\\d+H)?(?:\\d+M)?(?:\\d+S)?)?)$"},
+    {"duration",  // RFC 3339, appendix A: no unit may be skipped
+     "^P(?:\\d+W|(?:\\d+D|\\d+M(?:\\d+D)?|\\d+Y(?:\\d+M(?:\\d+D)?)?)(?:T" TALLY_CLOCK ")?|T" TALLY_CLOCK ")$"},
     {"email",  // RFC 5321, section 4.1.2
      "^(?:" TALLY_ATOM "(?:\\." TALLY_ATOM ")*|\"(?:[ !#-\\[\\]-~]|\\\\[ -~])*\")@(?:" TALLY_LABEL "(?:\\." TALLY_LABEL
      ")*|\\[(?:" TALLY_IPV4 "|IPv6:" TALLY_IPV6 ")\\])$"},
@@ -77,8 +80,8 @@ constexpr Format kFormats[] = {
     {"iri-reference", "^(?:" TALLY_SCHEME TALLY_HIER(TALLY_UCS) "|" TALLY_NO_SCHEME(TALLY_UCS) ")" TALLY_TAIL(
                           TALLY_UCS, TALLY_PRIVATE_USE) "$"},
     {"uri-template",  // RFC 6570, section 2
-     "^(?:[^\\x00-\\x20\"'<>%\\\\^`{|}]|" TALLY_HEX2 "|\\{[+#./;?&=,!@|]?(?:[A-Za-z0-9_.]|" TALLY_HEX2
-     ")+(?::[1-9]\\d{0,3}|\\*)?(?:,(?:[A-Za-z0-9_.]|" TALLY_HEX2 ")+(?::[1-9]\\d{0,3}|\\*)?)*\\})*$"},
+     "^(?:[^\\x00-\\x20\"<>%\\\\^`{|}\\x7F-\\x9F]|" TALLY_HEX2 "|\\{[+#./;?&=,!@|]?(?!\\.)" TALLY_VARNAME
+     "+(?::[1-9]\\d{0,3}|\\*)?(?:,(?!\\.)" TALLY_VARNAME "+(?::[1-9]\\d{0,3}|\\*)?)*\\})*$"},
     {"json-pointer", "^" TALLY_POINTER "$"},  // RFC 6901
     {"relative-json-pointer", "^(?:0|[1-9]\\d*)(?:#|" TALLY_POINTER ")$"},
 };

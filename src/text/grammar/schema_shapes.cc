@@ -170,7 +170,6 @@ bool SchemaCompiler::meet(ArrayShape& a, const ArrayShape& b) {
   a.declares |= b.declares;
   a.said |= b.said;
   a.seen = std::max(a.seen, b.seen);
-  a.seen_contains |= b.seen_contains;
   for (size_t i = 0; i < a.prefix.size(); ++i)
     if (a.prefix[i] == kNever) a.max = std::min<uint64_t>(a.max, i);
   if (a.rest == kNever) a.max = std::min<uint64_t>(a.max, a.prefix.size());
@@ -292,16 +291,16 @@ std::vector<ArrayShape> SchemaCompiler::complement_of(const ArrayShape& a) {
     out.back().min = a.prefix.size() + 1;
   } else if (a.rest != kAny) {
     out.emplace_back();
-    out.back().contains.push_back({negated(a.rest), 1, kUnbounded, a.prefix.size()});
+    out.back().contains.push_back({negated(a.rest), 1, kUnbounded, a.prefix.size(), false});
   }
   for (const Contains& c : a.contains) {
     if (c.min > 0) {
       out.emplace_back();
-      out.back().contains.push_back({c.goal, 0, c.min - 1, c.from});
+      out.back().contains.push_back({c.goal, 0, c.min - 1, c.from, false});
     }
     if (c.max != kUnbounded) {
       out.emplace_back();
-      out.back().contains.push_back({c.goal, c.max + 1, kUnbounded, c.from});
+      out.back().contains.push_back({c.goal, c.max + 1, kUnbounded, c.from, false});
     }
   }
   if (a.unique) {
