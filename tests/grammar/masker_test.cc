@@ -6,6 +6,7 @@
 #include "grammar/random_rules.h"
 #include "text/grammar/constraint_error.h"
 #include "text/grammar/gbnf.h"
+#include "text/grammar/schema.h"
 
 namespace tally::grammar {
 namespace {
@@ -78,6 +79,45 @@ TEST(Masker, CountedCharactersOfSeveralBytes) {
         if (!m.accept(static_cast<uint8_t>(c))) break;
         check_row(m, masker, tokens, 0, grammar + " at " + text);
         if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// A vocabulary large enough for rows of bits, shared exits and sets of plain bytes.
+TEST(Masker, WordsOfALargeVocabulary) {
+  std::mt19937_64 random(7);
+  const auto pick = [&](size_t n) { return static_cast<size_t>(random() % n); };
+  std::vector<std::string> tokens{"</s>"};
+  for (int b = 0; b < 256; ++b) tokens.emplace_back(1, static_cast<char>(b));
+  const std::string alphabets[] = {"abcxyz", "abcxyz 0189AZ_-", "ab \"\\\n1,:]}", "é日\"a", "a"};
+  for (int i = 0; i < 4000; ++i) {
+    const std::string& letters = alphabets[pick(5)];
+    std::string token(pick(4) == 0 ? " " : "");
+    for (size_t n = 1 + pick(pick(8) == 0 ? 30 : 7); n > 0; --n) token += letters[pick(letters.size())];
+    tokens.push_back(token);
+  }
+  const auto vocab = vocabulary(tokens, 0);
+  for (
+      const char* schema :
+      {R"({"type":"string"})", R"({"type":"string","minLength":3,"maxLength":20})",
+       R"({"type":"string","minLength":30})", R"({"type":"string","pattern":"[0-9]"})",
+       R"({"type":"string","pattern":"^[a-z]+( [a-z]+)*$"})", R"({"type":"string","pattern":"^\\D*$","maxLength":18})",
+       R"({"enum":["a","ab","abc","a b",1,[1,"a"]]})",
+       R"({"type":"object","properties":{"a":{"type":"string"},"ab":{"type":"integer"}},"additionalProperties":{"type":"array","items":{"type":"string","maxLength":2}}})"}) {
+    Matcher m(Automaton::compile(compile_schema(schema)));
+    Masker masker(m, vocab);
+    for (int walk = 0; walk < 4; ++walk) {
+      m.reset();
+      for (int step = 0; step < 10; ++step) {
+        check_row(m, masker, tokens, 0, schema);
+        if (testing::Test::HasFatalFailure()) return;
+        std::vector<int32_t> may;
+        const auto row = masker.row();
+        for (int32_t id = 1; id < static_cast<int32_t>(tokens.size()); ++id)
+          if (row[id / 64] >> (id % 64) & 1) may.push_back(id);
+        if (may.empty()) break;
+        ASSERT_TRUE(m.accept(tokens[may[pick(may.size())]]));
       }
     }
   }

@@ -1,8 +1,9 @@
 #include "text/grammar/terminal_rows.h"
 
 #include <algorithm>
+#include <array>
+#include <type_traits>
 
-#include "base/check.h"
 #include "base/hash.h"
 
 namespace tally::grammar {
@@ -11,57 +12,96 @@ namespace {
 
 void set_bit(std::vector<uint64_t>& row, int32_t id) { row[id >> 6] |= uint64_t(1) << (id & 63); }
 
+// Whether from `state` every text over `set` is alive and none of them may end.
+bool goes_on(const Dfa& dfa, int state, const ByteSet& set) {
+  constexpr size_t kManyStates = 256;
+  std::array<uint8_t, 256> classes{};
+  int n_classes = 0;
+  ByteSet seen_class;
+  for (int b = 0; b < 256; ++b)
+    if (set.has(static_cast<uint8_t>(b)) && !seen_class.has(dfa.class_of[b]))
+      seen_class.add(dfa.class_of[b]), classes[n_classes++] = dfa.class_of[b];
+  std::vector<int> states{state};
+  for (size_t i = 0; i < states.size(); ++i)
+    for (int c = 0; c < n_classes; ++c) {
+      const int to = dfa.next[size_t(states[i]) * dfa.n_classes + classes[c]];
+      if (to < 0 || dfa.accepting[to] || states.size() > kManyStates) return false;
+      if (std::find(states.begin(), states.end(), to) == states.end()) states.push_back(to);
+    }
+  return true;
+}
+
+// Whether `state` is the start and each byte of the set is a whole text.
+bool each_is_a_text(const Dfa& dfa, int state, const ByteSet& set) {
+  if (state != dfa.start) return false;
+  for (int b = 0; b < 256; ++b) {
+    if (!set.has(static_cast<uint8_t>(b))) continue;
+    const int to = dfa.step(state, static_cast<uint8_t>(b));
+    if (to < 0 || !dfa.accepting[to]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-WalkTable::WalkTable(const Dfa& dfa)
-    : class_of(dfa.class_of), next(dfa.next.size()), width(dfa.n_classes), start(dfa.start * dfa.n_classes) {
-  CHECK(next.size() < size_t(1) << 30);
-  for (size_t i = 0; i < next.size(); ++i)
-    next[i] = dfa.next[i] < 0 ? -1 : dfa.next[i] * width * 2 + (dfa.accepting[dfa.next[i]] != 0);
-}
-
-TerminalRow::TerminalRow(const TokenTrie& trie, const WalkTable& table, int state, bool counted) : trie_(&trie) {
+TerminalRow::TerminalRow(const TokenTrie& trie, std::span<const PlainSet> plain, const Dfa& dfa, int state,
+                         bool counted)
+    : trie_(&trie) {
+  const PlainSet* found = nullptr;
+  for (const PlainSet& set : plain)
+    if (!found && (counted ? each_is_a_text(dfa, state, set.bytes) : goes_on(dfa, state, set.bytes))) found = &set;
+  if (found) {
+    all_ = found->row;
+    if (counted) up_to_ = found->by_length, counts_at_ = found->lengths, most_ = found->longest;
+    for (size_t i = 0; counted && i < found->longer.size(); ++i)
+      beyond_.push_back({found->longer[i].first, found->longer[i].second});
+  }
+  const auto go = [&]<bool is_counted>() {
+    if (found)
+      walk<is_counted>(dfa, state, std::span<const PlainSet::Node>(found->rest));
+    else
+      walk<is_counted>(dfa, state, std::span(trie.nodes() + 1, trie.n_nodes() - 1));
+  };
   if (counted)
-    walk<true>(table, state);
+    go.template operator()<true>(), pack();
   else
-    walk<false>(table, state);
-  pack(counted);
+    go.template operator()<false>();
 }
 
-template <bool counted>
-void TerminalRow::walk(const WalkTable& table, int state) {
+// Entries are the nodes of the trie themselves, from the root's first child on, or some of them by number.
+template <bool counted, typename Entry>
+void TerminalRow::walk(const Dfa& dfa, int state, std::span<const Entry> entries) {
   struct At {
-    int32_t row;  // of the state in the table
+    int32_t state;
     uint32_t count;
   };
+  constexpr bool whole = std::is_same_v<Entry, TrieNode>;
   std::vector<At> path(trie_->longest() + 1);
-  path[0] = {state * table.width, 0};
-  const int32_t* next = table.next.data();
+  path[0] = {state, 0};
   const TrieNode* nodes = trie_->nodes();
-  const auto subtree = [&](uint32_t begin, uint32_t end) {
-    for (uint32_t i = begin; i < end;) {
-      const TrieNode& node = nodes[i];
-      At at = path[node.depth - 1];
-      const int32_t to = next[at.row + table.class_of[node.byte]];
-      if (to < 0) {
-        i = node.skip;
-        continue;
-      }
-      const bool accepts = to & 1;
-      at.row = to >> 1;
-      if (accepts) {
-        if (counted) at = {table.start, at.count + 1};
-        if (node.skip > i + 1) add_exit(i, at.count);
-      }
-      if (node.token >= 0) add_token(node, counted ? at.count + !accepts : 0);
-      path[node.depth] = at;
-      ++i;
+  const uint32_t n = static_cast<uint32_t>(entries.size());
+  for (uint32_t i = 0; i < n;) {
+    uint32_t id, skip;
+    if constexpr (whole)
+      id = i + 1, skip = entries[i].skip - 1;
+    else
+      id = entries[i].node, skip = entries[i].skip;
+    const TrieNode& node = nodes[id];
+    At at = path[node.depth - 1];
+    at.state = dfa.step(at.state, node.byte);
+    if (at.state < 0) {
+      i = skip;
+      continue;
     }
-  };
-  for (int b = 0; b < 256; ++b)
-    if (const uint32_t first = trie_->first(static_cast<uint8_t>(b));
-        first != 0 && next[state * table.width + table.class_of[b]] >= 0)
-      subtree(first, nodes[first].skip);
+    const bool accepts = dfa.accepting[at.state] != 0;
+    if (accepts) {
+      if (counted) at = {dfa.start, at.count + 1};
+      if (node.skip > id + 1) add_exit(id, at.count);
+    }
+    if (node.token >= 0) add_token(node, counted ? at.count + !accepts : 0);
+    path[node.depth] = at;
+    ++i;
+  }
 }
 
 inline void TerminalRow::add_token(const TrieNode& node, uint32_t texts) {
@@ -91,8 +131,7 @@ void TerminalRow::many_tokens() {
   few_ = {};
 }
 
-void TerminalRow::pack(bool counted) {
-  if (!counted) return;
+void TerminalRow::pack() {
   const auto by_texts = [](const Need& a, const Need& b) { return a.texts < b.texts; };
   std::stable_sort(few_.begin(), few_.end(), by_texts);
   std::stable_sort(beyond_.begin(), beyond_.end(), by_texts);
@@ -139,11 +178,7 @@ const TerminalRow& TerminalRows::row(int state, bool counted) {
   const std::lock_guard lock(mutex_);
   auto& row = rows_[int64_t(state) * 2 + counted];
   if (!row) {
-    if (!table_) {
-      table_ = std::make_unique<WalkTable>(*dfa_);
-      bytes_ += sizeof(WalkTable) + table_->next.size() * 4;
-    }
-    row = std::make_unique<TerminalRow>(trie_, *table_, state, counted);
+    row = std::make_unique<TerminalRow>(trie_, plain_, *dfa_, state, counted);
     bytes_ += row->bytes() + 64;
   }
   return *row;
@@ -168,7 +203,7 @@ std::shared_ptr<TerminalRows> MaskVocabulary::rows_of(const std::shared_ptr<cons
     return at->second->second;
   }
   if (++n_since_count_ >= 16) make_room();
-  recent_.emplace_front(hash, std::make_shared<TerminalRows>(trie_, dfa));
+  recent_.emplace_front(hash, std::make_shared<TerminalRows>(trie_, plain_, dfa));
   by_hash_.emplace(hash, recent_.begin());
   return recent_.front().second;
 }

@@ -3,14 +3,15 @@
 // tokens that stay inside, plus a look at the few that leave. (XGrammar, arXiv 2411.15100, splits tokens alike.)
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "text/grammar/plain_sets.h"
 #include "text/grammar/rules.h"
 #include "text/grammar/token_trie.h"
 
@@ -21,19 +22,10 @@ struct TerminalExit {
   uint32_t count;  // texts of a counted terminal that are complete there; else 0
 };
 
-// An automaton laid out for walking: where a class leads from a state, both times the number of classes and the target
-// doubled, its lowest bit saying that it accepts; −1: nowhere.
-struct WalkTable {
-  explicit WalkTable(const Dfa& dfa);
-  std::array<uint8_t, 256> class_of;
-  std::vector<int32_t> next;
-  int32_t width, start;
-};
-
 // From one state of an automaton.
 class TerminalRow {
  public:
-  TerminalRow(const TokenTrie& trie, const WalkTable& table, int state, bool counted);
+  TerminalRow(const TokenTrie& trie, std::span<const PlainSet> plain, const Dfa& dfa, int state, bool counted);
   TerminalRow(const TerminalRow&) = delete;
 
   // Adds the tokens that end inside the terminal, with at most `room` texts begun or continued (counted terminals).
@@ -55,8 +47,8 @@ class TerminalRow {
   uint64_t bytes() const;
 
  private:
-  static constexpr uint32_t kRows = 16, kFewExits = 1024, kFewTokens = 256;
-  static constexpr uint16_t kNoExit = 0xFFFF;
+  static constexpr uint32_t kRows = PlainSet::kRows, kFewExits = 1024, kFewTokens = 256;
+  static constexpr uint16_t kNoExit = PlainSet::kNone;
   struct Need {
     uint32_t texts;
     int32_t id;
@@ -67,9 +59,9 @@ class TerminalRow {
     for (const TokenTrie::Step& s : trie_->by_byte(byte))
       if (counts_at_[s.parent] != kNoExit) f(TerminalExit{s.node, counts_at_[s.parent]});
   }
-  template <bool counted>
-  void walk(const WalkTable& table, int state);
-  void pack(bool counted);
+  template <bool counted, typename Entry>
+  void walk(const Dfa& dfa, int state, std::span<const Entry> entries);
+  void pack();
   void add_exit(uint32_t node, uint32_t count);
   void add_token(const TrieNode& node, uint32_t texts);
   void many_tokens();
@@ -87,7 +79,8 @@ class TerminalRow {
 // The rows of one automaton.
 class TerminalRows {
  public:
-  TerminalRows(const TokenTrie& trie, std::shared_ptr<const Dfa> dfa) : trie_(trie), dfa_(std::move(dfa)) {}
+  TerminalRows(const TokenTrie& trie, std::span<const PlainSet> plain, std::shared_ptr<const Dfa> dfa)
+      : trie_(trie), plain_(plain), dfa_(std::move(dfa)) {}
   // Safe from several threads; the row lives as long as this.
   const TerminalRow& row(int state, bool counted);
   const Dfa& dfa() const { return *dfa_; }
@@ -95,9 +88,9 @@ class TerminalRows {
 
  private:
   const TokenTrie& trie_;
+  std::span<const PlainSet> plain_;
   std::shared_ptr<const Dfa> dfa_;
   mutable std::mutex mutex_;
-  std::unique_ptr<const WalkTable> table_;  // made for the first row
   std::unordered_map<int64_t, std::unique_ptr<const TerminalRow>> rows_;
   uint64_t bytes_ = 0;
 };
@@ -106,7 +99,7 @@ class TerminalRows {
 class MaskVocabulary {
  public:
   explicit MaskVocabulary(TokenTrie trie, uint64_t byte_limit = 128u << 20)
-      : trie_(std::move(trie)), byte_limit_(byte_limit) {}
+      : trie_(std::move(trie)), plain_(plain_sets(trie_)), byte_limit_(byte_limit) {}
   MaskVocabulary(const MaskVocabulary&) = delete;
 
   const TokenTrie& trie() const { return trie_; }
@@ -118,6 +111,7 @@ class MaskVocabulary {
   void make_room();
 
   TokenTrie trie_;
+  std::vector<PlainSet> plain_;
   uint64_t byte_limit_;
   std::mutex mutex_;
   std::list<std::pair<uint64_t, std::shared_ptr<TerminalRows>>> recent_;  // hash of the automaton; the last used first
