@@ -27,6 +27,9 @@ void add_menu(CLI::App& lab) {
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   c->add_option("--turns", a->turns, "the task: tokens in and out of each turn")->capture_default_str();
+  c->add_option("--max-spread", a->menu.max_spread, "largest spread of a model's rounds that still gives numbers")
+      ->check(CLI::Range(1.0, 1e6))
+      ->capture_default_str();
   c->add_option("--tools", a->menu.tools_s, "seconds of the task that tools take")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -4,6 +4,7 @@ namespace tally::lab {
 
 // One line per command: declaration here, definition in cmd_<name>.cc.
 void add_agent(CLI::App& lab);
+void add_all(CLI::App& lab);
 void add_check(CLI::App& lab);
 void add_menu(CLI::App& lab);
 void add_report(CLI::App& lab);
@@ -24,6 +25,7 @@ void add_lab(CLI::App& app) {
   CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
   lab->require_subcommand(1);
   add_agent(*lab);
+  add_all(*lab);
   add_check(*lab);
   add_menu(*lab);
   add_report(*lab);

@@ -80,6 +80,19 @@ void measure_model(const MenuArgs& args, int rounds, int from, EnergyMeter& ener
   }
 }
 
+// A model whose rounds spread too far has no numbers.
+void require_quiet(const MenuArgs& args, MenuRow& row) {
+  for (const auto& [name, rates] : {std::pair{"reading", &row.prefill}, {"writing", &row.decode}}) {
+    if (!row.problem.empty() || rates->empty()) continue;
+    const double spread = stats::quantile(*rates, 0.95) / stats::quantile(*rates, 0.05);
+    if (spread > args.max_spread)
+      row.problem = fmt::format(
+          "{}: the rounds spread by a factor of {:.2f} (5 % to 95 %; at most {:.2f}): something "
+          "else ran here",
+          name, spread, args.max_spread);
+  }
+}
+
 void add_model(const MenuArgs& args, const MenuRow& r, Block& b) {
   const std::string name = name_of_model(r.model);
   Json v{{"model", name}, {"weights_sha256", r.weights_sha256.empty() ? Json(nullptr) : Json(r.weights_sha256)}};
@@ -145,6 +158,9 @@ std::string verdict_of(const MenuArgs& args, const std::vector<MenuRow>& rows) {
     if (!best || s < least) best = &r, least = s;
   }
   if (!best) return "";
+  if (rows.size() == 1)
+    return fmt::format("the task of {:.0f} tokens in and {:.0f} out takes {:.2f} s by the rates",
+                       total(args.turns, &def::Turn::tokens_in), total(args.turns, &def::Turn::tokens_out), least);
   return fmt::format("the task of {:.0f} tokens in and {:.0f} out takes least time, {:.2f} s, with {}",
                      total(args.turns, &def::Turn::tokens_in), total(args.turns, &def::Turn::tokens_out), least,
                      name_of_model(best->model));
@@ -182,17 +198,27 @@ Block menu_block(const MenuArgs& args, const std::vector<MenuRow>& rows, const s
   b.values["models"] = Json::array();
   for (const MenuRow& r : rows) add_model(args, r, b);
   if (std::all_of(rows.begin(), rows.end(), [](const MenuRow& r) { return !r.problem.empty(); })) {
-    b.not_valid = "no model could be measured";
-    for (const std::string& note : b.notes) b.not_valid += "; " + note;
+    b.not_valid = rows.size() == 1 ? rows[0].problem
+                                   : "no model could be measured; " + fmt::format("{}", fmt::join(b.notes, "; "));
+    b.notes.clear(), b.table = {};
     return b;
   }
   b.verdict = verdict_of(args, rows);
   add_overtaking(rows, b);
   if (!why_no_energy.empty()) b.notes.push_back("no J/token: " + why_no_energy);
-  b.notes.push_back(
-      "±: half of the 95 % interval of the mean; models were measured one at a time, in order and in reverse");
+  b.notes.push_back(std::string("±: half of the 95 % interval of the mean") +
+                    (rows.size() > 1 ? "; models were measured one at a time, in order and in reverse" : ""));
   b.notes.push_back("the task's time follows from the two rates at an empty context; longer contexts cost more");
   return b;
+}
+
+MenuRow measure_menu_row(const MenuArgs& args, const std::string& model, EnergyMeter& energy, Output& output,
+                         const OpenTarget& open) {
+  MenuRow row{.model = model};
+  row.memory = memory_of(args, model);
+  measure_model(args, args.rounds, 0, energy, open, row, output);
+  require_quiet(args, row);
+  return row;
 }
 
 void run_menu(const MenuArgs& args, Output& output, const OpenTarget& open) {
@@ -216,6 +242,7 @@ void run_menu(const MenuArgs& args, Output& output, const OpenTarget& open) {
     if (pass == 0) machine.middle();
   }
   machine.end();
+  for (MenuRow& row : rows) require_quiet(args, row);
   output.block(menu_block(args, rows, energy.sources().empty() ? energy.why_not() : ""));
   output.block(machine_block(machine));
 }

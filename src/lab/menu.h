@@ -13,6 +13,8 @@
 
 namespace tally::lab {
 
+class EnergyMeter;
+
 struct MenuArgs {
   std::vector<std::string> models;
   std::string target = "tally";  // each model runs in it
@@ -20,6 +22,7 @@ struct MenuArgs {
   int rounds = 6;  // per model, half of them in the second pass
   std::vector<def::Turn> turns{{2000, 25}, {1000, 250}};
   double tools_s = 0;
+  double max_spread = 1.25;  // of the rounds, 5 % to 95 %; beyond, a model has no numbers
   double timeout_s = 1800;
   int n_threads = 0;
   uint64_t seed = 1;
@@ -45,6 +48,9 @@ Block menu_block(const MenuArgs& args, const std::vector<MenuRow>& rows, const s
 // Measures the models one at a time, in order and then in reverse (so that a drifting machine favours none), never two
 // engines at once. A model that fails has its reason in its row. open: as open_target, other in tests.
 using OpenTarget = std::function<std::unique_ptr<Target>(const std::string& spec, const TargetOptions& options)>;
+// One model alone, all rounds in one pass; Errors as the target has them.
+MenuRow measure_menu_row(const MenuArgs& args, const std::string& model, EnergyMeter& energy, Output& output,
+                         const OpenTarget& open = open_target);
 void run_menu(const MenuArgs& args, Output& output, const OpenTarget& open = open_target);
 
 }  // namespace tally::lab

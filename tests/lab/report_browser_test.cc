@@ -69,13 +69,18 @@ TEST(ReportBrowser, draws_the_example) {
     const Seen seen = open_page(report_page(data.document(), "Example"), width);
     EXPECT_EQ(seen.console, "");
     const std::string page = body(seen);
-    EXPECT_EQ(count(page, "<article class=\"block\" id=\"result-"), 11u);
+    EXPECT_EQ(count(page, "<article class=\"block\" id=\"result-"), 21u);
     EXPECT_EQ(count(page, "could not be drawn"), 0u);
     for (const char* title :
-         {">Roofline</title>", ">Where the time goes</title>", "with residuals</title>",
-          "the null run beside it</title>", ">Board pp512</title>", ">Bandwidth by working set</title>",
-          ">What things cost on this machine</title>", ">Time of a forward over w positions</title>"})
+         {">Roofline</title>", ">Where the time goes</title>", "with residuals</title>", ">Board pp512</title>",
+          ">Bandwidth by working set</title>", ">What things cost on this machine</title>",
+          ">Time of a forward over w positions</title>", ">Dispatches against length</title>",
+          ">Time against injected dispatches</title>", ">Change of prefill, step by step</title>",
+          ">Tokenizer speed by kind of text</title>", ">Difference by category</title>", ">Speed over time</title>",
+          ">The task, turn by turn</title>"})
       EXPECT_EQ(count(page, title), 1u) << title;
+    EXPECT_EQ(count(page, "the null run beside it</title>"), 2u);
+    EXPECT_EQ(count(page, "The machine during each run"), 1u);
     EXPECT_NE(page.find("unattributed"), std::string::npos);
     EXPECT_NE(page.find("not valid: "), std::string::npos);
     EXPECT_EQ(count(page, "NaN"), 0u);
@@ -93,9 +98,9 @@ TEST(ReportBrowser, hostile_text_is_text) {
   std::string run =
       app::dump_json({{"kind", "head"}, {"run", bad}, {"command", bad}, {"model", {{"name", bad}}}}) + "\n";
   // Every block by name with values of the wrong kinds: a table is shown, never an error.
-  for (const char* name :
-       {"explain", "roofline", "fit",       "slope", "injection", "ab",     "null",      "bisect",    "board", "bench",
-        "sustain", "batch",    "speculate", "table", "limits",    "ablate", "reconcile", "tokenizer", "agent", "menu"})
+  for (const char* name : {"machine", "explain", "roofline", "fit",       "slope",     "dispatch_cost", "ab",
+                           "null",    "bisect",  "board",    "bench",     "sustain",   "batch",         "speculate",
+                           "table",   "limits",  "ablate",   "reconcile", "tokenizer", "agent",         "menu"})
     for (const Json& values :
          {Json(nullptr), Json("text"), Json::array({1}), Json{{"points", Json::array({nullptr, 1, {{"n", "x"}}})}},
           Json{{"segments", {{{"name", bad}, {"ms", 1}, {"bytes", 1e300}, {"flop", 1e-300}}}}, {"read_gb_s", 1}},
@@ -117,7 +122,7 @@ TEST(ReportBrowser, hostile_text_is_text) {
   const std::string page = body(seen);
   EXPECT_EQ(count(page, "<img"), 0u);
   EXPECT_NE(page.find("<title>Title</title>"), std::string::npos);
-  EXPECT_EQ(count(page, "<article class=\"block\""), 120u);
+  EXPECT_EQ(count(page, "<article class=\"block\""), 126u);
   EXPECT_EQ(count(page, "could not be drawn"), 0u);
 }
 
