@@ -20,6 +20,11 @@ void add_reconcile(CLI::App& lab);
 void add_explain(CLI::App& lab);
 void add_slope(CLI::App& lab);
 void add_verify(CLI::App& lab);
+void add_ablate(CLI::App& lab);
+void add_batch(CLI::App& lab);
+void add_limits(CLI::App& lab);
+void add_speculate(CLI::App& lab);
+void add_table(CLI::App& lab);
 
 void add_lab(CLI::App& app) {
   CLI::App* lab = app.add_subcommand("lab", "the laboratory: where time goes, what a change could buy, A/B with proof");
@@ -41,6 +46,11 @@ void add_lab(CLI::App& app) {
   add_explain(*lab);
   add_slope(*lab);
   add_verify(*lab);
+  add_ablate(*lab);
+  add_batch(*lab);
+  add_limits(*lab);
+  add_speculate(*lab);
+  add_table(*lab);
 }
 
 }  // namespace tally::lab
