@@ -27,9 +27,23 @@ class ChatModel {
   std::string render(const ChatRequest& request) const;
   // Rendered and tokenised; special tokens in the text count, a beginning-of-text token is not doubled.
   std::vector<int32_t> encode(const ChatRequest& request) const;
+  std::vector<int32_t> encode(const text::ChatPrompt& prompt) const {
+    return tokenizer_->encode(prompt.text, true, true);
+  }
+
+  // The prompt with its end that opens the assistant's turn apart.
+  text::ChatPrompt prompt(const ChatRequest& request) const;
+  // The format of what the model writes (parse::family_names()), by its template, architecture and name.
+  const std::string& family(bool with_tools) const { return with_tools ? tools_family_ : family_; }
+  // Whether the template tells the model about tools.
+  bool shows_tools() const { return shows_tools_; }
 
  private:
+  text::ChatInput input_of(const ChatRequest& request) const;
+
   ModelTemplate template_;
+  std::string family_, tools_family_;
+  bool shows_tools_ = false;
   const text::Tokenizer* tokenizer_;
 };
 

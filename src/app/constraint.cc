@@ -8,7 +8,8 @@
 
 namespace tally::app {
 
-std::shared_ptr<grammar::MaskVocabulary> mask_vocabulary(const text::Tokenizer& tokenizer) {
+std::shared_ptr<grammar::MaskVocabulary> mask_vocabulary(const text::Tokenizer& tokenizer,
+                                                         const std::vector<std::string>& markers) {
   std::vector<std::string> tokens(static_cast<size_t>(tokenizer.vocab_size()));
   for (int32_t id = 0; id < tokenizer.vocab_size(); ++id) {
     const text::TokenType type = tokenizer.token_type(id);
@@ -16,6 +17,9 @@ std::shared_ptr<grammar::MaskVocabulary> mask_vocabulary(const text::Tokenizer& 
                          type == text::TokenType::Unused || tokenizer.is_eog(id);
     if (!control) tokens[static_cast<size_t>(id)] = tokenizer.piece(id, false);
   }
+  for (const std::string& marker : markers)
+    if (const int32_t id = tokenizer.find_token(marker); id >= 0 && !tokenizer.is_eog(id))
+      tokens[static_cast<size_t>(id)] = marker;
   return std::make_shared<grammar::MaskVocabulary>(grammar::TokenTrie(tokens, tokenizer.eog_ids()));
 }
 

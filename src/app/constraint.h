@@ -14,8 +14,10 @@
 
 namespace tally::app {
 
-// The tokens that may stand in a text, by their bytes, and those that end it. Control tokens are in no mask.
-std::shared_ptr<grammar::MaskVocabulary> mask_vocabulary(const text::Tokenizer& tokenizer);
+// The tokens that may stand in a text, by their bytes, and those that end it. Control tokens are in no mask, but for
+// those whose text is one of `markers`.
+std::shared_ptr<grammar::MaskVocabulary> mask_vocabulary(const text::Tokenizer& tokenizer,
+                                                         const std::vector<std::string>& markers = {});
 
 // Throw grammar::ConstraintError.
 std::shared_ptr<const grammar::Automaton> compile_schema(std::string_view json_text,

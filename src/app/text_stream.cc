@@ -37,7 +37,10 @@ std::string TextStream::give(std::string fresh) {
   return out;
 }
 
-std::string TextStream::push(int32_t id) { return give(decoder_.push(id)); }
+std::string TextStream::push(int32_t id) {
+  const bool ends = id >= 0 && id < tokenizer_->vocab_size() && tokenizer_->is_eog(id);
+  return give(ends ? "" : decoder_.push(id));
+}
 
 std::string TextStream::flush() {
   std::string out = give(decoder_.flush());

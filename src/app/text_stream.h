@@ -10,8 +10,9 @@ namespace tally::app {
 
 class TextStream {
  public:
-  TextStream(const text::Tokenizer& tokenizer, std::vector<std::string> stops)
-      : decoder_(tokenizer), stops_(std::move(stops)) {}
+  // with_markers: control tokens give their text too, but for those that end a generation.
+  TextStream(const text::Tokenizer& tokenizer, std::vector<std::string> stops, bool with_markers = false)
+      : tokenizer_(&tokenizer), decoder_(tokenizer, with_markers), stops_(std::move(stops)) {}
 
   // Text that may be shown now: never part of a character, nor what may still become a stop string.
   std::string push(int32_t id);
@@ -23,6 +24,7 @@ class TextStream {
  private:
   std::string give(std::string fresh);
 
+  const text::Tokenizer* tokenizer_;
   text::StreamDecoder decoder_;
   std::vector<std::string> stops_;
   std::string held_, text_;

@@ -61,6 +61,10 @@ void run(RunArgs& args) {
   Speaker speaker = open_speaker(args);
   if (args.jsonl) return run_jsonl_mode(args, speaker);
   watch_interrupts();
+  if (!args.tools.empty()) {
+    if (!args.has_message) fail(ErrorCode::Usage, "--tools needs a message (-m) or --jsonl");
+    return run_tools(args, speaker, args.message);
+  }
   if (args.has_message) return run_once(args, speaker, args.message, true);
   if (args.has_prompt || !args.ids.empty()) return run_once(args, speaker, args.prompt, false);
   if (isatty(0)) return run_chat(args, speaker);
@@ -129,13 +133,20 @@ void add_run(CLI::App& app) {
       ->default_str("3");
   auto* schema = c->add_option("--json-schema", a->json_schema,
                                "a file with a JSON Schema: the text is JSON that the schema accepts");
-  c->add_option("--grammar", a->grammar, "a file with a grammar in GBNF that the text obeys")->excludes(schema);
+  auto* grammar =
+      c->add_option("--grammar", a->grammar, "a file with a grammar in GBNF that the text obeys")->excludes(schema);
+  auto* tools = c->add_option("--tools", a->tools,
+                              "a file with tools as in a chat request; calls are printed as JSON, one a line");
+  tools->excludes(schema)->excludes(grammar);
+  c->add_option("--tool-choice", a->tool_choice, "auto, none, required, or the name of the tool to call")
+      ->capture_default_str()
+      ->needs(tools);
   c->add_flag("--explain", a->explain, "then print where the time went, by segment");
   c->add_option("--save-state", a->save_state, "write the sequence's state to this file at the end");
   c->add_option("--load-state", a->load_state, "continue from a saved state: the prompt comes after its tokens");
   c->add_flag(
       "--jsonl", a->jsonl,
-      R"(one request a line: {"prompt" or "ids" or "messages":…, "n_predict":64, "temperature":0, "top_k", "top_p", "min_p", "seed", "stop":[…], "ignore_eos":false, "json_schema":{…} or "grammar":"GBNF"})");
+      R"(one request a line: {"prompt" or "ids" or "messages":…, "n_predict":64, "temperature":0, "top_k", "top_p", "min_p", "seed", "stop":[…], "ignore_eos":false, "json_schema":{…} or "grammar":"GBNF"; with "messages" also "tools":[…], "tool_choice"})");
   c->callback([a, prompt, message] {
     a->has_prompt = prompt->count() > 0, a->has_message = message->count() > 0;
     run(*a);

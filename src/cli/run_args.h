@@ -8,6 +8,7 @@
 #include "app/chat_prompt.h"
 #include "app/constraint.h"
 #include "app/engine_args.h"
+#include "app/tool_use.h"
 #include "runtime/generate.h"
 #include "text/tokenizer.h"
 
@@ -25,6 +26,7 @@ struct RunArgs {
   bool ignore_eos = false, jsonl = false, explain = false;
   std::string save_state, load_state;
   std::string json_schema, grammar;  // files that the text must obey
+  std::string tools, tool_choice = "auto";
 };
 
 // A model ready to talk.
@@ -38,10 +40,13 @@ struct Speaker {
   // Throws grammar::ConstraintError.
   app::TextConstraint* constrain_to_schema(std::string_view json_text);
   app::TextConstraint* constrain_to_grammar(std::string_view gbnf);
+  // … calls as the tools and the choice want them; null: no tools.
+  app::TextConstraint* constrain_to_calls(const app::ToolUse& tools, const text::ChatPrompt& prompt,
+                                          std::string_view key);
 
  private:
   app::TextConstraint* constrain(char kind, std::string_view source);
-  std::shared_ptr<grammar::MaskVocabulary> vocabulary_;
+  std::shared_ptr<grammar::MaskVocabulary> vocabulary_, calls_vocabulary_;
   std::string constraint_source_;
   std::unique_ptr<app::TextConstraint> constraint_;
 };
@@ -57,6 +62,8 @@ std::string summary(Speaker& speaker, const runtime::GenerateStats& stats, const
 void run_jsonl_mode(const RunArgs& args, Speaker& speaker);
 void run_once(const RunArgs& args, Speaker& speaker, const std::string& prompt, bool is_message);
 void run_chat(const RunArgs& args, Speaker& speaker);
+// One message, with tools.
+void run_tools(const RunArgs& args, Speaker& speaker, const std::string& message);
 
 // Set by SIGINT while a generation runs.
 const std::atomic<bool>& interrupted();

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/jsonl.h"
+#include "app/parse_json.h"
 #include "app/text_stream.h"
 #include "base/error.h"
 #include "cli/run_args.h"
@@ -35,7 +36,6 @@ std::vector<int32_t> ids_of(const ordered_json& line, Speaker& s) {
   if (!s.tokenizer) fail(ErrorCode::BadInput, "the model has no tokenizer; give \"ids\"");
   if (auto messages = line.find("messages"); messages != line.end()) {
     app::ChatRequest request{.messages = *messages};
-    if (auto tools = line.find("tools"); tools != line.end()) request.tools = *tools;
     if (auto vars = line.find("vars"); vars != line.end()) request.vars = *vars;
     return s.chat->encode(request);
   }
@@ -45,13 +45,37 @@ std::vector<int32_t> ids_of(const ordered_json& line, Speaker& s) {
   return s.tokenizer->encode(prompt->get_ref<const std::string&>(), true, true);
 }
 
+// A chat with tools.
+struct ToolLine {
+  app::ToolUse use;
+  text::ChatPrompt prompt;
+  std::string key;  // the same for the same tools and choice
+};
+
+std::optional<ToolLine> tools_of_line(const ordered_json& line, Speaker& s) {
+  const auto messages = line.find("messages"), tools = line.find("tools");
+  if (messages == line.end() || tools == line.end() || tools->is_null()) return std::nullopt;
+  if (!s.chat) fail(ErrorCode::BadInput, "the model has no tokenizer; give \"ids\"");
+  const ordered_json choice = line.value("tool_choice", ordered_json());
+  app::ToolUse use(*s.chat, *tools, app::tool_choice_of(choice));
+  app::ChatRequest request{.messages = *messages};
+  if (auto vars = line.find("vars"); vars != line.end()) request.vars = *vars;
+  text::ChatPrompt prompt = use.prompt(std::move(request));
+  return ToolLine{std::move(use), std::move(prompt), tools->dump() + choice.dump()};
+}
+
 // The constraint of the line, else of the command; null: none.
-runtime::TokenConstraint* constraint_of_line(const RunArgs& args, Speaker& s, const ordered_json& line) {
+runtime::TokenConstraint* constraint_of_line(const RunArgs& args, Speaker& s, const ordered_json& line,
+                                             const std::optional<ToolLine>& tools) {
   const auto given = [&](const char* key) {
     auto found = line.find(key);
     return found == line.end() || found->is_null() ? nullptr : &*found;
   };
   const ordered_json *schema = given("json_schema"), *grammar = given("grammar");
+  if (tools && tools->use.binds()) {
+    if (schema || grammar) fail(ErrorCode::BadInput, "\"tools\" and a schema or grammar at once are not supported");
+    return s.constrain_to_calls(tools->use, tools->prompt, tools->key);
+  }
   if (schema && grammar) fail(ErrorCode::BadInput, "both \"json_schema\" and \"grammar\" are given");
   if (schema) return s.constrain_to_schema(schema->dump());
   if (!grammar) return constraint_of(args, s);
@@ -60,7 +84,8 @@ runtime::TokenConstraint* constraint_of_line(const RunArgs& args, Speaker& s, co
   return s.constrain_to_grammar(grammar->get_ref<const std::string&>());
 }
 
-runtime::GenerateSettings settings_of_line(const RunArgs& args, Speaker& s, const ordered_json& line) {
+runtime::GenerateSettings settings_of_line(const RunArgs& args, Speaker& s, const ordered_json& line,
+                                           const std::optional<ToolLine>& tools) {
   runtime::GenerateSettings settings = settings_of(args, s);
   settings.n_predict = 64;
   read_number(line, "n_predict", settings.n_predict);
@@ -75,7 +100,7 @@ runtime::GenerateSettings settings_of_line(const RunArgs& args, Speaker& s, cons
   read_number(line, "frequency_penalty", x.frequency_penalty);
   read_number(line, "penalty_last_n", x.penalty_last_n);
   settings.ignore_stop_ids = line.value("ignore_eos", args.ignore_eos);
-  settings.constraint = constraint_of_line(args, s, line);
+  settings.constraint = constraint_of_line(args, s, line, tools);
   return settings;
 }
 
@@ -91,14 +116,15 @@ std::vector<std::string> stops_of(const RunArgs& args, const ordered_json& line)
 }
 
 ordered_json answer(const RunArgs& args, Speaker& s, const ordered_json& line) {
-  std::vector<int32_t> ids = ids_of(line, s);
-  const runtime::GenerateSettings settings = settings_of_line(args, s, line);
+  const std::optional<ToolLine> tools = tools_of_line(line, s);
+  std::vector<int32_t> ids = tools ? s.chat->encode(tools->prompt) : ids_of(line, s);
+  const runtime::GenerateSettings settings = settings_of_line(args, s, line, tools);
   runtime::Engine& engine = s.engine();
   runtime::Sequence sequence = engine.open();
   std::unique_ptr<runtime::Sequence, std::function<void(runtime::Sequence*)>> closer(
       &sequence, [&](runtime::Sequence* q) { engine.close(*q); });
   std::optional<app::TextStream> stream;
-  if (s.tokenizer) stream.emplace(*s.tokenizer, stops_of(args, line));
+  if (s.tokenizer) stream.emplace(*s.tokenizer, stops_of(args, line), tools.has_value());
   std::vector<int32_t> out_ids;
   runtime::GenerateStats stats;
   runtime::Finish finish = runtime::generate(
@@ -119,6 +145,14 @@ ordered_json answer(const RunArgs& args, Speaker& s, const ordered_json& line) {
                    {"decode_ms", stats.decode_ns * 1e-6},
                    {"dispatches", stats.n_dispatches},
                    {"logits_hash", fmt::format("{:016x}", stats.logits_hash)}};
+  if (tools) {
+    parse::OutputParser parser = tools->use.parser(tools->prompt, settings.sampling.seed);
+    parser.feed(stream->text());
+    parser.finish(finish == runtime::Finish::Length ? parse::Finish::Length : parse::Finish::Stop);
+    const ordered_json parsed = app::parsed_json(parser.result());
+    for (const char* key : {"reasoning", "content", "tool_calls"}) out[key] = parsed[key];
+    out["finish_reason"] = parsed["finish"];
+  }
   if (engine.drafting()) out["drafted"] = stats.n_drafted, out["accepted"] = stats.n_accepted;
   return out;
 }

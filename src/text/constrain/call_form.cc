@@ -65,4 +65,23 @@ constexpr CallForm kForms[] = {
 
 std::span<const CallForm> call_forms() { return kForms; }
 
+std::string call_example(std::string_view family) {
+  std::string out;
+  auto write = [&](std::string_view text) {
+    for (char c : text)
+      out += c == '\x01' ? "" : c == '\x02' ? " " : c == '\x03' ? "\n" : c == '\x04' ? "0" : std::string(1, c);
+  };
+  for (const CallForm& form : kForms) {
+    if (form.family != family) continue;
+    static constexpr std::string_view kArguments[] = {
+        "{\"ARGUMENT\": VALUE}", "<parameter=ARGUMENT>\nVALUE\n</parameter>\n",
+        "<arg_key>ARGUMENT</arg_key>\n<arg_value>VALUE</arg_value>\n", "ARGUMENT=VALUE", "ARGUMENT:VALUE"};
+    for (std::string_view text : {form.open, form.before, std::string_view("NAME"), form.after,
+                                  kArguments[int(form.arguments)], form.behind, form.close})
+      write(text);
+    break;
+  }
+  return out;
+}
+
 }  // namespace tally::constrain

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace tally::constrain {
@@ -30,5 +31,8 @@ struct CallForm {
 };
 
 std::span<const CallForm> call_forms();  // a family's usual form comes first
+
+// A call of NAME with one ARGUMENT of VALUE, as the family usually writes it.
+std::string call_example(std::string_view family);
 
 }  // namespace tally::constrain
