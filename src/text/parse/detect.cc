@@ -55,7 +55,7 @@ constexpr Hint kHints[] = {
 
 bool holds(std::string_view text, std::string_view lower) {
   auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; };
-  return std::search(text.begin(), text.end(), lower.begin(), lower.end(), same) != text.end();
+  return lower.empty() || std::search(text.begin(), text.end(), lower.begin(), lower.end(), same) != text.end();
 }
 
 bool has(std::string_view text, std::string_view mark) { return text.find(mark) != text.npos; }
