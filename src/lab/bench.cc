@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "app/limits.h"
 #include "base/thread_team.h"
@@ -70,20 +71,42 @@ void measure(const BenchArgs& args, Target& target, std::vector<Row>& rows, Ener
   }
 }
 
-// Bytes and operations against what the machine can do.
-void add_floor(Json& values, std::vector<std::string>& cells, const Target::Floor& floor, double ms, double peak_gb_s) {
+// What the machine can do at most; zeros when it was not measured.
+struct Peaks {
+  double gb_s = 0, tflop_s = 0;
+  std::string multiply;  // which multiplications the second counts
+};
+
+Peaks peaks_of(const runtime::EngineOptions& options) {
+  if (options.device != "cpu") return {};
+  int threads = options.n_threads > 0 ? options.n_threads : available_cores();
+  app::Multiply type = options.exact ? app::Multiply::F32 : app::Multiply::Int8;
+  return {app::read_bandwidth(threads) / 1e9, app::multiply_rate(threads, type, options.isa) / 1e12,
+          options.exact ? "float32 multiply rate" : "int8 multiply rate"};
+}
+
+// Bytes and operations of an ideal kernel against the two limits: the larger share says which one is near.
+void add_floor(Json& values, std::vector<std::string>& cells, const Target::Floor& floor, double ms,
+               const Peaks& peaks) {
+  values["bytes_read"] = floor.bytes > 0 ? Json(floor.bytes) : Json(nullptr);
+  values["share_of_limit"] = nullptr, values["limit"] = nullptr;
   if (floor.bytes <= 0) {
-    values["bytes_read"] = nullptr, values["share_of_limit"] = nullptr;
     cells.insert(cells.end(), {"–", "–"});
     return;
   }
-  double gb_s = def::gb_s(floor.bytes, ms);
-  values["bytes_read"] = floor.bytes, values["flop"] = floor.flops;
-  values["gb_s"] = gb_s, values["tflop_s"] = def::tflop_s(floor.flops / 1e9, ms);
-  values["share_of_limit"] = peak_gb_s > 0 ? Json(gb_s / peak_gb_s) : Json(nullptr);
-  values["limit"] = peak_gb_s > 0 ? Json("read bandwidth") : Json(nullptr);
-  cells.push_back(fmt::format("{:.2f}", gb_s));
-  cells.push_back(peak_gb_s > 0 ? fmt::format("{:.1f} %", gb_s / peak_gb_s * 100) : "–");
+  values["flop"] = floor.flops;
+  values["gb_s"] = def::gb_s(floor.bytes, ms), values["tflop_s"] = def::tflop_s(floor.flops / 1e9, ms);
+  cells.push_back(fmt::format("{:.2f}", def::gb_s(floor.bytes, ms)));
+  if (peaks.gb_s <= 0 || peaks.tflop_s <= 0) {
+    cells.push_back("–");
+    return;
+  }
+  def::Position p = def::position(floor.bytes, floor.flops / 1e9, ms, peaks.gb_s, peaks.tflop_s);
+  bool by_bytes = p.share_of_bandwidth >= p.share_of_arithmetic;
+  double share = std::max(p.share_of_bandwidth, p.share_of_arithmetic);
+  values["share_of_limit"] = share, values["limit"] = by_bytes ? "read bandwidth" : peaks.multiply;
+  values["share_of_bandwidth"] = p.share_of_bandwidth, values["share_of_arithmetic"] = p.share_of_arithmetic;
+  cells.push_back(fmt::format("{:.1f} % ({})", share * 100, by_bytes ? "bytes" : "multiply"));
 }
 
 Json row_values(const Row& row, const stats::Summary& s, const Measurement* first, Target& target) {
@@ -108,10 +131,10 @@ Json row_values(const Row& row, const stats::Summary& s, const Measurement* firs
   return v;
 }
 
-Block bench_block(const BenchArgs& args, Target& target, const std::vector<Row>& rows, double peak_gb_s,
+Block bench_block(const BenchArgs& args, Target& target, const std::vector<Row>& rows, const Peaks& peaks,
                   const EnergyMeter* energy) {
   Block b{.name = "bench", .title = "Speed of " + target.label()};
-  b.table.columns = {"test", "tok/s", "±", "cv", "n", "first run", "steady", "GB/s", "of read bandwidth", "J/token"};
+  b.table.columns = {"test", "tok/s", "±", "cv", "n", "first run", "steady", "GB/s", "of the limit", "J/token"};
   Json tests = Json::array();
   for (const Row& row : rows) {
     std::vector<double> rates = rates_of(row.list);
@@ -129,7 +152,7 @@ Block bench_block(const BenchArgs& args, Target& target, const std::vector<Row>&
                                    std::to_string(s.n),
                                    first ? rate_text(first->rate(), false) : "–",
                                    steady.known ? (steady.steady ? "yes" : "no") : "n < 6"};
-    add_floor(v, cells, target.floor(row.shape), stats::summarize(times_of(row.list)).mean, peak_gb_s);
+    add_floor(v, cells, target.floor(row.shape), stats::summarize(times_of(row.list)).mean, peaks);
     bool has_energy = row.joules > 0 && row.joule_tokens > 0;
     v["j_per_token"] = has_energy ? Json(row.joules / row.joule_tokens) : Json(nullptr);
     cells.push_back(has_energy ? fmt::format("{:.3g}", row.joules / row.joule_tokens) : "–");
@@ -139,7 +162,8 @@ Block bench_block(const BenchArgs& args, Target& target, const std::vector<Row>&
     b.table.rows.push_back(std::move(cells));
   }
   b.values = {{"target", target.label()}, {"provenance", target.provenance()}, {"tests", tests}};
-  b.values["limit_gb_s"] = peak_gb_s > 0 ? Json(peak_gb_s) : Json(nullptr);
+  b.values["limit_gb_s"] = peaks.gb_s > 0 ? Json(peaks.gb_s) : Json(nullptr);
+  b.values["limit_tflop_s"] = peaks.tflop_s > 0 ? Json(peaks.tflop_s) : Json(nullptr);
   b.values["energy_sources"] = energy ? Json(energy->sources()) : Json(nullptr);
   if (energy && energy->sources().empty()) b.notes.push_back("no J/token: " + energy->why_not());
   if (target.starts_process()) b.notes.push_back("each start of the program measured its tests one after another");
@@ -153,12 +177,10 @@ void run_bench(const BenchArgs& args, Target& target, Output& output) {
   std::vector<Row> rows;
   for (const TestShape& s : args.shapes.shapes()) rows.push_back({s, {}, 0, 0});
   std::optional<EnergyMeter> energy;
-  double peak_gb_s = 0;
+  Peaks peaks;
   if (!args.no_machine) {
     energy.emplace();
-    int threads = args.measure.engine.options.n_threads;
-    if (args.measure.engine.options.device == "cpu" || args.measure.engine.options.device == "reference")
-      peak_gb_s = app::read_bandwidth(threads > 0 ? threads : available_cores()) / 1e9;
+    peaks = peaks_of(args.measure.engine.options);
   }
   MachineTrack machine;
   std::vector<double> watts;
@@ -167,7 +189,7 @@ void run_bench(const BenchArgs& args, Target& target, Output& output) {
   for (size_t i = 0; i < rows.size(); ++i)
     if (const Measurement* first = target.first(rows[i].shape))
       output.sample(sample_json(rows[i].shape, *first, {.variant = args.target, .phase = "cold", .position = int(i)}));
-  Block block = bench_block(args, target, rows, peak_gb_s, energy ? &*energy : nullptr);
+  Block block = bench_block(args, target, rows, peaks, energy ? &*energy : nullptr);
   block.values["power_w"] = power_json(watts);
   output.block(block);
   output.block(machine_block(machine));
