@@ -8,6 +8,7 @@
 #include "app/progress.h"
 #include "ops/cost.h"
 #include "ops/print.h"
+#include "text/parse/parser.h"
 
 namespace tally::app {
 namespace {
@@ -63,7 +64,8 @@ std::string tokenizer_text(const gguf::File& file) {
 std::string template_text(const gguf::File& file) {
   const gguf::Value* value = file.metadata().find("tokenizer.chat_template");
   if (value == nullptr || value->type != gguf::ValueType::String) return "none";
-  return fmt::format("{} characters", value->text.size());
+  const std::string_view family = parse::detect_family(value->text, text_of(file, "general.architecture"));
+  return fmt::format("{} characters, output format {}", value->text.size(), family);
 }
 
 std::string license_text(const gguf::File& file) {

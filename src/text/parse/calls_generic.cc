@@ -10,7 +10,7 @@ namespace {
 bool usable(const Reader& r, StagedCalls& staged) {
   for (const ToolCall& call : staged.calls())
     if (!r.tools.find(call.name)) return false;
-  return !staged.empty() && (r.in.cut || json_text(staged.calls().back().arguments).valid);
+  return !staged.empty() && ((r.in.cut && r.in.at_end()) || json_text(staged.calls().back().arguments).valid);
 }
 
 // The brace that ends the object around a value; at the end of the text it may be missing.

@@ -14,17 +14,17 @@ constexpr Markers kAction = {"<|START_ACTION|>"}, kEndAction = {"<|END_ACTION|>"
 constexpr Markers kToolCalls = {"[TOOL_CALLS]"};
 constexpr std::array<std::string_view, 2> kDeepseekClosers = {"<｜tool▁call▁end｜>", "<｜tool▁calls▁end｜>"};
 
-// Bytes until one of the texts stands there; more than `limit`, or the end: false.
-Task<bool> read_until(Input& in, std::span<const std::string_view> ends, size_t limit, std::string* out) {
+// Bytes until one of the texts stands there. No: more than `limit`; Beginning: the end comes first.
+Task<Match> read_until(Input& in, std::span<const std::string_view> ends, size_t limit, std::string* out) {
   READER;
   for (size_t n = 0; n <= limit && co_await in.more(n + 1); ++n)
     for (std::string_view end : ends)
       if (co_await in.settle(end, n) == Match::Yes) {
         *out = in.rest().substr(0, n);
         in.pos += n;
-        co_return true;
+        co_return Match::Yes;
       }
-  co_return false;
+  co_return in.available() > limit ? Match::No : Match::Beginning;
 }
 
 Head ended(const Input& in) { return in.cut ? Head::Cut : Head::NotACall; }
@@ -91,7 +91,8 @@ Task<Head> read_mistral(Reader& r) {
   std::string id;
   if (co_await in.settle("[CALL_ID]") == Match::Yes) {
     in.pos += kBehindName[1].size();
-    if (!co_await read_until(in, kBehindId, kMaxName, &id)) co_return in.ended ? ended(in) : Head::NotACall;
+    const Match m = co_await read_until(in, kBehindId, kMaxName, &id);
+    if (m != Match::Yes) co_return m == Match::Beginning ? ended(in) : Head::NotACall;
     if (!is_name(id)) id.clear();
   }
   const Match args = co_await in.settle("[ARGS]");
@@ -120,12 +121,14 @@ Task<Head> read_deepseek_call(Reader& r) {
   static constexpr std::array<std::string_view, 2> kBehindLine = {"\n", kFence};
   std::string name;
   in.pos += co_await in.space();
-  if (!co_await read_until(in, kBehindName, kMaxName, &name)) co_return in.ended ? ended(in) : Head::NotACall;
+  Match m = co_await read_until(in, kBehindName, kMaxName, &name);
+  if (m != Match::Yes) co_return m == Match::Beginning ? ended(in) : Head::NotACall;
   in.pos += kSeparator.size();
   in.pos += co_await in.space();
   if (!co_await in.more()) co_return ended(in);
   if (in.peek() != '{' && name == "function") {
-    if (!co_await read_until(in, kBehindLine, kMaxName, &name)) co_return in.ended ? ended(in) : Head::NotACall;
+    m = co_await read_until(in, kBehindLine, kMaxName, &name);
+    if (m != Match::Yes) co_return m == Match::Beginning ? ended(in) : Head::NotACall;
     while (!name.empty() && is_space(name.back())) name.pop_back();
     in.pos += co_await in.space();
     if (co_await in.settle(kFence) == Match::Yes) {

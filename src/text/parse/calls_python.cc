@@ -145,7 +145,7 @@ Task<Head> accept(Reader& r, StagedCalls& staged, Head head) {
   READER;
   if (head != Head::Call || !all_declared(r, staged)) co_return Head::NotACall;
   const bool whole = json_text(staged.calls().back().arguments).valid;
-  if (!whole && !r.in.cut) co_return Head::NotACall;
+  if (!whole && !(r.in.cut && r.in.at_end())) co_return Head::NotACall;
   staged.release(r.sink);
   co_return Head::Call;
 }

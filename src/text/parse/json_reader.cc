@@ -76,10 +76,7 @@ Task<JsonEnd> copy_string(Input& in, size_t limit, const TextOut& out) {
   out("\"");
   in.pos += 1;
   while (co_await in.more()) {
-    if (in.pos - begin > limit) {
-      in.pos = begin;
-      co_return JsonEnd::Invalid;
-    }
+    if (in.pos - begin > limit) break;
     const char c = in.peek();
     if (c == '"') {
       out("\"");
@@ -98,7 +95,9 @@ Task<JsonEnd> copy_string(Input& in, size_t limit, const TextOut& out) {
     else
       out(json_escape(rest.substr(0, 1))), in.pos += 1;
   }
-  co_return JsonEnd::Ended;
+  if (in.pos - begin <= limit) co_return JsonEnd::Ended;
+  in.pos = begin;
+  co_return JsonEnd::Invalid;
 }
 
 std::string unquote(std::string_view json) {  // of copy_string
