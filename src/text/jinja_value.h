@@ -62,7 +62,6 @@ struct Object {
 };
 
 void destroy(Object* object);
-// Gives up one reference. Not inline: the compiler would see impossible paths through it in constant values.
 void release_object(Object* object);
 
 // A counted pointer to an object of known type.
@@ -231,7 +230,6 @@ class Heap {
 
  private:
   friend void destroy(Object* object);
-  // Gives up one reference. Not inline: the compiler would see impossible paths through it in constant values.
   void check(Object* fresh);
   uint64_t limit_, live_ = 0;
   bool draining_ = false;
