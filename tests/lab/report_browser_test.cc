@@ -69,15 +69,16 @@ TEST(ReportBrowser, draws_the_example) {
     const Seen seen = open_page(report_page(data.document(), "Example"), width);
     EXPECT_EQ(seen.console, "");
     const std::string page = body(seen);
-    EXPECT_EQ(count(page, "<article class=\"block\" id=\"result-"), 21u);
+    EXPECT_EQ(count(page, "<article class=\"block\" id=\"result-"), 24u);
     EXPECT_EQ(count(page, "could not be drawn"), 0u);
     for (const char* title :
          {">Roofline</title>", ">Where the time goes</title>", "with residuals</title>", ">Board pp512</title>",
           ">Bandwidth by working set</title>", ">What things cost on this machine</title>",
-          ">Time of a forward over w positions</title>", ">Dispatches against length</title>",
-          ">Time against injected dispatches</title>", ">Change of prefill, step by step</title>",
-          ">Tokenizer speed by kind of text</title>", ">Difference by category</title>", ">Speed over time</title>",
-          ">The task, turn by turn</title>"})
+          ">Time of a forward over w positions</title>", "leaving a component out saves</title>",
+          ">Speed of all sequences together</title>", ">What drafting brings, by kind of text</title>",
+          ">Dispatches against length</title>", ">Time against injected dispatches</title>",
+          ">Change of prefill, step by step</title>", ">Tokenizer speed by kind of text</title>",
+          ">Difference by category</title>", ">Speed over time</title>", ">The task, turn by turn</title>"})
       EXPECT_EQ(count(page, title), 1u) << title;
     EXPECT_EQ(count(page, "the null run beside it</title>"), 2u);
     EXPECT_EQ(count(page, "The machine during each run"), 1u);

@@ -69,7 +69,7 @@ function axes(svg, area, x, y) {
       s("text", { x: left - 8, y: y.scale(v) + 4, "text-anchor": "end" }, format(y, v)));
   }
   svg.append(s("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }));
-  if (!x.bare) for (const v of x.scale.ticks(Math.max(2, Math.min(8, (right - left) / 80)))) {
+  if (!x.bare) for (const v of x.scale.ticks(Math.max(3, Math.min(8, (right - left) / 80)))) {
     svg.append(s("line", { class: "axis", x1: x.scale(v), x2: x.scale(v), y1: bottom, y2: bottom + 5 }),
       s("text", { x: x.scale(v), y: bottom + 19, "text-anchor": "middle" }, format(x, v)));
   }

@@ -7,7 +7,7 @@ function forest(title, caption, rows, o = {}) {
     const area = { left: names + (narrow ? 8 : 14), top: 6, right: width - (narrow ? 8 : 130), bottom: 6 + rows.length * row };
     const all = rows.flatMap((r) => [r.low, r.mid, r.high, ...(r.dots || [])]).concat(isNumber(o.rule) ? [o.rule] : []).filter(isNumber);
     const X = linear(...extent(all, 0.07, o.zero), area.left, area.right);
-    for (const v of X.ticks(Math.max(2, Math.min(7, (area.right - area.left) / 90)))) {
+    for (const v of X.ticks(Math.max(3, Math.min(7, (area.right - area.left) / 90)))) {
       svg.append(s("line", { class: "grid", x1: X(v), x2: X(v), y1: area.top, y2: area.bottom }),
         s("text", { x: X(v), y: area.bottom + 17, "text-anchor": "middle" }, (o.format || ((u) => show(u, 4)))(v)));
     }

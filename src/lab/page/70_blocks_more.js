@@ -21,13 +21,21 @@ DRAW.sustain = (v, block, run) => {
   return out.length ? out : null;
 };
 DRAW.batch = (v) => {
-  const rows = records(any(v, "points", "batches")).filter((p) => isNumber(num(p, "b", "batch")));
-  const pick = (key) => rows.map((p) => ({ x: num(p, "b", "batch"), y: num(p, ...key), words: lines(`${show(num(p, "b", "batch"))} sequences at once`, `${show(num(p, ...key))} tok/s`) })).filter((p) => p.y !== null);
-  const series = [{ name: "measured", points: pick(["rate", "tok_s"]) }, { name: "estimated", dashed: true, points: pick(["estimate", "estimate_tok_s"]) }].filter((c) => c.points.length > 1);
-  return series.length ? curves("Speed of all sequences together", null, series, { x: "sequences at once", y: "tok/s", zero: true }) : null;
+  const rows = records(any(v, "batches", "points")).filter((p) => isNumber(num(p, "sequences", "b")) && isNumber(num(p, "rate_tok_s", "rate"))), at = (p) => num(p, "sequences", "b"), rate = (p) => num(p, "rate_tok_s", "rate");
+  if (rows.length < 2) return null;
+  const series = [{ name: "measured", points: rows.map((p) => ({ x: at(p), y: rate(p), words: lines(`${show(at(p))} sequences at once`, `${show(rate(p))} tok/s together`, isNumber(num(p, "step_ms")) && `${show(p.step_ms)} ms a step`) })) }];
+  const foreseen = rows.filter((p) => isNumber(num(p, "gain_before"))).map((p) => ({ x: at(p), y: rate(rows[0]) * p.gain_before, words: lines(`${show(at(p))} sequences at once`, `${show(rate(rows[0]) * p.gain_before)} tok/s foreseen from bytes`) }));
+  if (foreseen.length > 1) series.push({ name: "foreseen from bytes alone", dashed: true, points: foreseen });
+  return curves("Speed of all sequences together", null, series, { x: "sequences at once", y: "tok/s", zero: true });
 };
 DRAW.speculate = (v) => {
-  const widths = records(any(v, "widths", "v", "points")).map((p) => ({ x: num(p, "w", "width"), y: num(p, "ms"), words: lines(`${show(num(p, "w", "width"))} positions`, `${show(num(p, "ms"))} ms`) })).filter((p) => isNumber(p.x) && isNumber(p.y));
+  const cases = records(v.cases).filter((c) => isNumber(num(c, "speed_up"))).map((c) => {
+    const ci = interval(c.speed_up_ci), name = `${text(c.text_kind)}, ${show(num(c, "drafts"))} drafts`;
+    return { name, mid: c.speed_up, low: ci ? ci[0] : null, high: ci ? ci[1] : null, dots: [num(c, "speed_up_foreseen")].filter(isNumber), note: `${show(c.speed_up)} ×`,
+      words: lines(name, `${show(c.speed_up)} times as fast as plain`, ci && `interval ${show(ci[0])} to ${show(ci[1])}`, isNumber(num(c, "acceptance_per_position")) && `${percent(c.acceptance_per_position)} accepted per position`, isNumber(num(c, "speed_up_foreseen")) && `foreseen from acceptance and V(w): ${show(c.speed_up_foreseen)}`) };
+  });
+  if (cases.length) return [forest("What drafting brings, by kind of text", "The pale dot is what acceptance and the width table foresee.", cases, { rule: 1, label: "×" })];
+  const widths = records(v.widths).map((p) => ({ x: num(p, "positions", "w"), y: num(p, "ms"), words: lines(`${show(num(p, "positions", "w"))} positions`, `${show(num(p, "ms"))} ms`, isNumber(num(p, "best")) && `best possible: ${show(p.best, 3)} times as fast`) })).filter((p) => isNumber(p.x) && isNumber(p.y));
   if (widths.length < 2) return null;
   const one = widths.find((p) => p.x === 1), series = [{ name: "measured V(w)", points: widths }];
   if (one) series.push({ name: "w single steps: drafting cannot pay above it", dashed: true, colour: "var(--faint)", points: widths.map((p) => ({ x: p.x, y: one.y * p.x, words: lines(`${show(p.x)} single steps`, `${show(one.y * p.x)} ms`) })) });
@@ -58,8 +66,8 @@ DRAW.limits = (v) => {
   return series.length ? curves("Bandwidth by working set", null, series, { x: "working set", y: "GB/s", logX: true, formatX: bytes, zero: true }) : null;
 };
 DRAW.ablate = (v) => {
-  const rows = records(any(v, "components", "rows")).filter((c) => isNumber(num(c, "saving_share", "saving"))).map((c) => {
-    const saving = 100 * num(c, "saving_share", "saving"), sigma = num(c, "sigma"), half = isNumber(sigma) ? 300 * sigma : null;
+  const rows = records(any(v, "parts", "components")).filter((c) => isNumber(num(c, "saving_share", "saving"))).map((c) => {
+    const saving = 100 * num(c, "saving_share", "saving"), sigma = num(c, "sigma") ?? (num(v, "base_ms") > 0 && isNumber(num(v, "sd_ms")) ? v.sd_ms / v.base_ms : null), half = isNumber(sigma) ? 300 * sigma : null;
     return { name: text(c.name), mid: saving, low: half === null ? null : saving - half, high: half === null ? null : saving + half, colour: c.live === true ? "var(--a)" : "var(--faint)", dots: isNumber(num(c, "expected_share")) ? [100 * c.expected_share] : [],
       note: show(saving, 3) + "%", words: lines(text(c.name), `saves ${show(saving, 3)} %`, isNumber(num(c, "expected_share")) && `expected ${show(100 * c.expected_share, 3)} %`, c.live === true ? "the switch is live" : "the switch is not shown to be live") };
   });
