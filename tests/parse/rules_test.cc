@@ -241,6 +241,8 @@ TEST(Channels, Messages) {
          "",
          {kCall},
          prompt});
+  const std::string long_header = "<|channel|>" + std::string(1200, 'e') + "<|message|>a";
+  check({"gpt-oss", long_header, "", long_header, {}, prompt});
   check({"gpt-oss", "Hello <b>", "", "Hello <b>", {}, ""});
   check({"gpt-oss", "a", "a", "", {}, prompt + "<|channel|>analysis<|message|>"});
 }

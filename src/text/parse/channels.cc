@@ -61,7 +61,6 @@ class Channels {
       } else {
         co_await read_text(header.channel == "analysis");
       }
-      first_ = false;
     }
   }
 
@@ -71,8 +70,9 @@ class Channels {
     READER;
     Header h;
     const size_t begin = in_.pos;
+    size_t body = begin;  // behind the marker
     if (co_await in_.settle(kStart) == Match::Yes) {
-      in_.pos += kStart.size();
+      body = in_.pos += kStart.size();
       while (co_await in_.more() && (std::isalnum(uint8_t(in_.peek())) || in_.peek() == '_')) in_.pos += 1;
       // Behind the role, only a channel, a recipient or the text can follow.
     }
@@ -82,9 +82,10 @@ class Channels {
       co_return h;
     }
     while (co_await in_.more()) {
-      if (in_.pos - begin > kMaxHeader) {
+      if (in_.pos - begin > kMaxHeader) {  // no header at all
+        in_.pos = std::max(body, in_.prompt);
         h.plain = true;
-        break;
+        co_return h;
       }
       if (in_.peek() == '<') {
         const Match message = co_await in_.settle(kMessage);
@@ -181,7 +182,6 @@ class Channels {
 
   Reader& r_;
   Input& in_;
-  bool first_ = true;
 };
 
 }  // namespace
