@@ -107,22 +107,22 @@ class Channels {
 
   Task<> read_text(bool reasoning) {
     READER;
-    auto marker = [&] { reasoning ? r_.sink.reasoning_marker() : r_.sink.content_marker(); };
-    marker();
+    bool marked = false;  // ended by one
+    marker(reasoning);
     while (co_await in_.more()) {
       if (in_.peek() == '<') {
         const At at = co_await look(in_);
-        if (at != At::Text) {
-          marker();
-          co_return;
-        }
+        marked = at != At::Text;
+        if (marked) break;
       }
       const std::string_view rest = in_.rest();
       const size_t n = std::min(rest.find('<', 1), rest.size());
       reasoning ? r_.sink.reasoning(rest.substr(0, n)) : r_.sink.content(rest.substr(0, n));
       in_.pos += n;
     }
+    if (marked) marker(reasoning);
   }
+  void marker(bool reasoning) { reasoning ? r_.sink.reasoning_marker() : r_.sink.content_marker(); }
 
   Task<> read_call(const Header& header, size_t begin) {
     READER;
