@@ -1,5 +1,6 @@
 // The shared records of hostile schemas: refused where no value exists or the text is wrong, within limits everywhere.
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -82,14 +83,35 @@ TEST(SchemaHostile, ManyBranches) {
   EXPECT_FALSE(RulesOracle(tagged).accepts(R"({"k":300,"v":1})"));
 }
 
-TEST(SchemaHostile, Records) {
-  auto shared = shared_data();
-  if (!shared) GTEST_SKIP() << kNoSharedData;
-  std::ifstream in(*shared / "data" / "grammar" / "hostile.jsonl");
+// The oracle is the plain definition and recurses as deep as a text; sanitizers make its frames large.
+void on_a_deep_stack(void (*body)()) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t(1) << 30), 0);
+  pthread_t thread;
+  auto start = [](void* f) -> void* {
+    reinterpret_cast<void (*)()>(f)();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, start, reinterpret_cast<void*>(body)), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  pthread_attr_destroy(&attributes);
+}
+
+void check_records(std::istream& in) {
   for (std::string line; std::getline(in, line);) {
     const Json record = Json::parse(line);
     if (record.at("kind") == "schema") check_record(record);
   }
+}
+
+TEST(SchemaHostile, Records) {
+  auto shared = shared_data();
+  if (!shared) GTEST_SKIP() << kNoSharedData;
+  on_a_deep_stack([] {
+    std::ifstream in(*shared_data() / "data" / "grammar" / "hostile.jsonl");
+    check_records(in);
+  });
 }
 
 }  // namespace

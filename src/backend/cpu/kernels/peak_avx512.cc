@@ -13,7 +13,10 @@ uint64_t read(const void* data, size_t n) {
   for (size_t i = 0; i < n / 64; i += 8)
     for (int k = 0; k < 8; ++k) sum[k] = _mm512_add_epi64(sum[k], _mm512_loadu_si512(p + i + k));
   for (int k = 1; k < 8; ++k) sum[0] = _mm512_add_epi64(sum[0], sum[k]);
-  return uint64_t(_mm512_reduce_add_epi64(sum[0]));
+  uint64_t words[8], total = 0;  // unsigned: they wrap
+  _mm512_storeu_si512(words, sum[0]);
+  for (uint64_t w : words) total += w;
+  return total;
 }
 
 constexpr int kChains = 16;
@@ -35,7 +38,7 @@ int64_t multiply_int8(int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     for (__m512i& s : sum) s = _mm512_dpbusd_epi32(s, a, b);
   for (int k = 1; k < kChains; ++k) sum[0] = _mm512_add_epi32(sum[0], sum[k]);
-  return _mm512_reduce_add_epi32(sum[0]);
+  return _mm_cvtsi128_si32(_mm512_castsi512_si128(sum[0]));
 }
 
 }  // namespace
