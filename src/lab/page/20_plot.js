@@ -2,6 +2,7 @@
 const COLOURS = ["var(--a)", "var(--b)", "var(--c)", "var(--d)", "var(--e)"];
 const colour = (i) => COLOURS[i % COLOURS.length];
 let n_figures = 0;
+const undrawn = [];  // figures that are not yet in the page
 
 // draw(svg, width) appends to the empty svg and returns its height.
 function figure(title, caption, draw) {
@@ -16,6 +17,7 @@ function figure(title, caption, draw) {
     const height = draw(svg, width);
     svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   };
+  undrawn.push(() => redraw(Math.round(node.getBoundingClientRect().width)));
   new ResizeObserver((entries) => {
     const width = Math.round(entries[0].contentRect.width);
     requestAnimationFrame(() => redraw(width));

@@ -44,5 +44,7 @@ function controls() {
 }
 const wanted = /theme=(dark|light)/.exec(location.hash);  // a link can ask for its colours
 if (wanted) document.documentElement.dataset.theme = wanted[1];
-follow(assemble());
+const contents = assemble();
+for (const draw of undrawn.splice(0)) draw();
+follow(contents);
 controls();
