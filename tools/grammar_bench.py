@@ -35,17 +35,9 @@ class Vocabulary:
         info = json.loads(subprocess.run([tally, "info", model, "--json"], check=True, capture_output=True).stdout)
         meta = info["metadata"]
         self.end = meta["tokenizer.ggml.eos_token_id"]
-        n = self.size(meta)
+        n = meta["tokenizer.ggml.tokens"]["count"]
         self.tokens = [self.bytes_of(x) for x in self.lines([{"ids": [i]} for i in range(n)])]
         self.special = [i for i, t in enumerate(self.tokens) if not t]
-
-    @staticmethod
-    def size(meta):
-        tokens = meta["tokenizer.ggml.tokens"]
-        for key in ("n", "length", "count", "size"):
-            if isinstance(tokens, dict) and key in tokens:
-                return tokens[key]
-        return len(tokens)
 
     @staticmethod
     def bytes_of(answer):
@@ -158,8 +150,15 @@ class XGrammar(Other):
 class LLGuidance(Other):
     name = "llguidance"
 
-    def __init__(self, vocabulary):
+    def __init__(self, vocabulary, tokenizer_json):
         self.v = vocabulary
+
+        if tokenizer_json:
+            self.tokenizer = llguidance.LLTokenizer(tokenizer_json, n_vocab=len(vocabulary.tokens),
+                                                    eos_token=vocabulary.end)
+            self.row = llguidance.numpy.allocate_token_bitmask(1, len(vocabulary.tokens))
+            return
+        by_bytes = {t: i for i, t in enumerate(vocabulary.tokens)}
 
         class Wrapped:
             eos_token_id = vocabulary.end
@@ -168,7 +167,12 @@ class LLGuidance(Other):
             tokens = [t or b"<|%d|>" % i for i, t in enumerate(vocabulary.tokens)]
 
             def __call__(self, text):
-                return vocabulary.ids([text.decode() if isinstance(text, bytes) else text])[0]
+                left, ids = text if isinstance(text, bytes) else text.encode(), []
+                while left:
+                    n = next(n for n in range(min(len(left), 32), 0, -1) if left[:n] in by_bytes)
+                    ids.append(by_bytes[left[:n]])
+                    left = left[n:]
+                return ids
 
         self.tokenizer = llguidance.LLTokenizer(llguidance.TokenizerWrapper(Wrapped()))
         self.row = llguidance.numpy.allocate_token_bitmask(1, len(vocabulary.tokens))
@@ -207,6 +211,8 @@ def main():
     parser.add_argument("SCHEMAS", type=pathlib.Path, help='lines {"schema", "accept", "reject", "strict_unsupported"}')
     parser.add_argument("--tally", default="build/release/tally")
     parser.add_argument("--model", default="smollm2")
+    parser.add_argument("--tokenizer", type=pathlib.Path, help="the model's tokenizer.json for llguidance, which asks "
+                        "its tokenizer while it masks (default: longest match, written in Python)")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--verbose", action="store_true", help="also name what each engine refuses or gets wrong")
     options = parser.parse_args()
@@ -217,7 +223,8 @@ def main():
         row["ids"] = {}
         for key in ("accept", "reject"):
             row["ids"][key] = vocabulary.ids(row[key]) if row.get(key) else []
-    engines = [Tally(vocabulary), XGrammar(vocabulary), LLGuidance(vocabulary)]
+    tokenizer_json = options.tokenizer and options.tokenizer.read_text()
+    engines = [Tally(vocabulary), XGrammar(vocabulary), LLGuidance(vocabulary, tokenizer_json)]
     results = {e.name: [None] * len(rows) for e in engines}
     for turn in range(options.rounds):
         for e in engines:
