@@ -20,7 +20,7 @@ class EndpointServer {
  public:
   bool usage = true;        // reports token counts
   int template_tokens = 5;  // on top of the words
-  int pause_us = 2000;       // between tokens
+  int pause_us = 2000;      // between tokens
   std::string error;        // answered with status 500 when set
 
   EndpointServer() {
