@@ -67,7 +67,11 @@ void run(RunArgs& args) {
   }
   if (args.has_message) return run_once(args, speaker, args.message, true);
   if (args.has_prompt || !args.ids.empty()) return run_once(args, speaker, args.prompt, false);
-  if (isatty(0)) return run_chat(args, speaker);
+  if (isatty(0)) {
+    if (!args.json_schema.empty() || !args.grammar.empty())
+      fail(ErrorCode::Usage, "a chat obeys no --json-schema or --grammar; give one text with -p or -m");
+    return run_chat(args, speaker);
+  }
   std::string prompt((std::istreambuf_iterator<char>(std::cin)), {});
   run_once(args, speaker, prompt, false);
 }
