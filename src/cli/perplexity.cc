@@ -1,11 +1,9 @@
 // tally perplexity: how well a model predicts a text.
 #include "app/perplexity.h"
+#include "app/read_file.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <fstream>
-#include <iterator>
 
 #include "app/engine_args.h"
 #include "app/jsonl.h"
@@ -14,12 +12,6 @@
 
 namespace tally::cli {
 namespace {
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::BadInput, "{}: cannot be opened", path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 struct Options {
   app::EngineArgs engine;
@@ -33,7 +25,7 @@ void run(Options& o) {
   o.engine.options.context_length = ctx;
   auto model = app::open_model(o.engine);
   text::Tokenizer tokenizer = app::tokenizer_from_gguf(model->file.metadata());
-  std::vector<int32_t> tokens = tokenizer.encode(read_text(o.text), false, false);
+  std::vector<int32_t> tokens = tokenizer.encode(app::read_file(o.text), false, false);
   int32_t bos = tokenizer.add_bos() ? tokenizer.bos() : -1;
   bool show = !o.engine.quiet && isatty(2);
   app::PerplexityResult r = app::perplexity(*model->engine, tokens, ctx, o.windows, bos, [&](int done, int total) {

@@ -1,9 +1,7 @@
 // tally render: chat messages to the text of a prompt, by a model's template or by a template file.
 #include <fmt/format.h>
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "app/chat_template.h"
 #include "app/jsonl.h"
 #include "app/model_path.h"
+#include "app/read_file.h"
 #include "base/base64.h"
 #include "base/error.h"
 #include "cli/command.h"
@@ -29,12 +28,6 @@ struct Options {
   bool jsonl = false, no_generation_prompt = false;
 };
 
-std::string read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::BadInput, "{}: cannot be read; is the path right?", path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // What renders: a template file, a model, or (neither) the template of each line.
 struct Renderer {
   std::optional<text::Template> file;  // variables exactly as given
@@ -45,7 +38,7 @@ Renderer open_renderer(const std::string& source) {
   Renderer r;
   if (source.empty()) return r;
   if (source.ends_with(".jinja") || source.ends_with(".jinja2") || source.ends_with(".j2")) {
-    r.file = text::Template::parse(read_file(source));
+    r.file = text::Template::parse(app::read_file(source));
   } else {
     const gguf::File file = gguf::File::open(app::find_model(source));
     r.model = app::model_template(file.metadata());
@@ -123,7 +116,7 @@ Json answer(const Renderer& renderer, const Json& line) {
 Json line_of(const Options& o) {
   Json line = Json::object();
   if (!o.messages_file.empty()) {
-    Json given = app::parse_json_ordered(read_file(o.messages_file));
+    Json given = app::parse_json_ordered(app::read_file(o.messages_file));
     if (given.is_object())
       line = std::move(given);
     else
@@ -133,7 +126,7 @@ Json line_of(const Options& o) {
     if (!o.system.empty()) line["messages"].push_back({{"role", "system"}, {"content", o.system}});
     line["messages"].push_back({{"role", "user"}, {"content", o.message}});
   }
-  if (!o.tools_file.empty()) line["tools"] = app::parse_json_ordered(read_file(o.tools_file));
+  if (!o.tools_file.empty()) line["tools"] = app::parse_json_ordered(app::read_file(o.tools_file));
   if (o.no_generation_prompt) line["add_generation_prompt"] = false;
   if (!o.now.empty()) line["now"] = o.now;
   for (const auto& setting : o.variables) {

@@ -1,23 +1,11 @@
 // tally run with a schema or grammar that the text must obey.
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
+#include "app/read_file.h"
 #include "base/error.h"
 #include "cli/run_args.h"
 
 namespace tally::cli {
-
-namespace {
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::BadInput, "{}: cannot be read", path);
-  return std::string((std::istreambuf_iterator<char>(in)), {});
-}
-
-}  // namespace
 
 app::TextConstraint* Speaker::constrain(char kind, std::string_view source) {
   if (!tokenizer) fail(ErrorCode::BadInput, "the model has no tokenizer, so its tokens cannot be held to a text");
@@ -41,7 +29,7 @@ app::TextConstraint* Speaker::constrain_to_grammar(std::string_view gbnf) { retu
 app::TextConstraint* constraint_of(const RunArgs& args, Speaker& speaker) {
   const std::string& file = args.json_schema.empty() ? args.grammar : args.json_schema;
   if (file.empty()) return nullptr;
-  const std::string source = read_text(file);
+  const std::string source = app::read_file(file);
   try {
     return args.json_schema.empty() ? speaker.constrain_to_grammar(source) : speaker.constrain_to_schema(source);
   } catch (const grammar::ConstraintError& e) {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
 #include "app/exit_status.h"
 #include "app/jsonl.h"
+#include "app/read_file.h"
 #include "app/text_stream.h"
 #include "base/error.h"
 #include "cli/run_args.h"
@@ -18,10 +17,9 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json read_tools(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::BadInput, "{}: cannot be read", path);
+  const std::string text = app::read_file(path, "a file of tools");
   try {
-    ordered_json tools = app::parse_json_ordered(std::string((std::istreambuf_iterator<char>(in)), {}));
+    ordered_json tools = app::parse_json_ordered(text);
     return tools.is_object() && tools.contains("tools") ? tools["tools"] : tools;
   } catch (const Error& e) {
     fail(e.code(), "{}: {}", path, e.what());

@@ -45,9 +45,7 @@ void add_ab(CLI::App& lab) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   command->add_flag("--gate", a->gate, "exit status 1 when B is slower");
-  command->add_option("-k,--inner", a->inner, "runs in a row, of which the median is the round's value")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  add_inner(*command, a->inner);
   command->callback([a] { run(*a); });
 }
 

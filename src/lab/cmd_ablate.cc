@@ -17,15 +17,7 @@ void add_ablate(CLI::App& lab) {
   c->add_option("--without", a->options.components,
                 "components: experts, ffn, attention, delta, qkv, head, or names of segments (default: all there are)")
       ->delimiter(',');
-  c->add_option("-p,--n-prompt", a->options.n_prompt, "prompt tokens; 0 leaves the prompt out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  c->add_option("-n,--n-gen", a->options.n_gen, "decoded tokens; 0 leaves decoding out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  c->add_option("-d,--depth", a->options.depth, "tokens before the first decoded one")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
+  EngineCommand::add_parts(*c, a->options.n_prompt, a->options.n_gen, a->options.depth);
   c->callback([a] {
     Output out("ablate", a->command.json, a->command.head());
     AblateOptions& o = a->options;

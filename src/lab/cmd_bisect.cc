@@ -43,9 +43,7 @@ void add_bisect(CLI::App& lab) {
       ->capture_default_str();
   command->add_flag("--search", a->search, "halve the list in place of measuring every version");
   command->add_flag("--one-by-one", a->one_by_one, "each version alone; its steps are not paired");
-  command->add_option("-k,--inner", a->inner, "runs in a row, of which the median is the round's value")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  add_inner(*command, a->inner);
   command->callback([a] { run(*a); });
 }
 

@@ -29,9 +29,7 @@ void add_board(CLI::App& lab) {
   command->add_option("-r,--rounds", a->rounds, "rounds; each measures every engine once, in rotated order")
       ->check(CLI::Range(2, 100000))
       ->capture_default_str();
-  command->add_option("-k,--inner", a->inner, "runs in a row, of which the median is the round's value")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  add_inner(*command, a->inner);
   command->callback([a] { run(*a); });
 }
 

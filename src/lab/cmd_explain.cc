@@ -13,15 +13,7 @@ void add_explain(CLI::App& lab) {
   CLI::App* c = lab.add_subcommand(
       "explain", "one run taken apart: segments, roofline, Amdahl ceilings, and the time that nothing claims");
   a->command.add_to(*c);
-  c->add_option("-p,--n-prompt", a->options.n_prompt, "tokens of the prompt part; 0 leaves it out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  c->add_option("-n,--n-gen", a->options.n_gen, "tokens of the decode part; 0 leaves it out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  c->add_option("-d,--depth", a->options.depth, "tokens before the first decoded one")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
+  EngineCommand::add_parts(*c, a->options.n_prompt, a->options.n_gen, a->options.depth);
   c->add_option("--target", a->options.target_decode, "decoded tokens/s wanted: can kernels alone reach it?")
       ->check(CLI::PositiveNumber);
   c->add_option("--target-prompt", a->options.target_prompt, "prompt tokens/s wanted")->check(CLI::PositiveNumber);

@@ -43,9 +43,7 @@ void add_fit(CLI::App& lab) {
   command->add_option("--tolerance", a->tolerance, "share by which the line may miss a held-out length")
       ->check(CLI::Range(0.001, 1.0))
       ->capture_default_str();
-  command->add_option("-k,--inner", a->inner, "runs in a row, of which the median is the round's value")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
+  add_inner(*command, a->inner);
   command->callback([a] { run(*a); });
 }
 

@@ -23,15 +23,7 @@ void add_slope(CLI::App& lab) {
       ->delimiter(',')
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
-  c->add_option("-p,--n-prompt", a->options.n_prompt, "prompt tokens of the timed part; 0 leaves it out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  c->add_option("-n,--n-gen", a->options.n_gen, "decoded tokens of the timed part; 0 leaves it out")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
-  c->add_option("-d,--depth", a->options.depth, "tokens before the first decoded one")
-      ->check(CLI::Range(0, 1 << 20))
-      ->capture_default_str();
+  EngineCommand::add_parts(*c, a->options.n_prompt, a->options.n_gen, a->options.depth);
   c->callback([a] {
     Output out("slope", a->command.json, a->command.head());
     SlopeOptions& o = a->options;

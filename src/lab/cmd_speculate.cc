@@ -1,7 +1,6 @@
 // tally lab speculate: can drafting pay, and does it?
-#include <fstream>
-#include <iterator>
 
+#include "app/read_file.h"
 #include "base/error.h"
 #include "lab/command.h"
 #include "lab/speculate.h"
@@ -12,9 +11,7 @@ namespace {
 
 std::string read_text(const std::string& path) {
   if (path.empty()) return "";
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::BadInput, "{}: the text cannot be read", path);
-  std::string text(std::istreambuf_iterator<char>(in), {});
+  std::string text = app::read_file(path);
   if (text.empty()) fail(ErrorCode::BadInput, "{}: is empty; text to continue is expected", path);
   return text.substr(0, 2000);  // a beginning is enough
 }

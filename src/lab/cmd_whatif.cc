@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "app/jsonl.h"
+#include "app/read_file.h"
 #include "base/error.h"
 #include "lab/command.h"
 #include "lab/whatif.h"
@@ -49,18 +49,9 @@ Json typed(const std::string& kind, const std::vector<std::string>& words) {
   return q;
 }
 
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::error_code error;
-  uintmax_t size = std::filesystem::file_size(path, error);
-  if (!in || error) fail(ErrorCode::BadInput, "{}: cannot be opened", path);
-  if (size > kLargestFile) fail(ErrorCode::BadInput, "{}: {} bytes; at most {} are read", path, size, kLargestFile);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // One document {"tables": [question, …]} or a list of questions; or JSON Lines of a run.
 std::vector<Json> questions_in(const std::string& path) {
-  std::string text = read(path);
+  std::string text = app::read_file(path, "", kLargestFile);
   std::vector<Json> lines;
   size_t n = 0;
   for (size_t from = 0; from < text.size();) {

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "lab/machine.h"
 
 namespace tally::lab {
 
@@ -27,13 +28,6 @@ struct EnergyMeter::Source {
 };
 
 namespace {
-
-std::optional<double> number_in(const fs::path& path) {
-  std::ifstream in(path);
-  double value = 0;
-  if (in >> value) return value;
-  return std::nullopt;
-}
 
 std::string word_in(const fs::path& path) {
   std::ifstream in(path);

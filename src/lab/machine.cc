@@ -14,8 +14,6 @@ namespace tally::lab {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 std::string first_line(const fs::path& path) {
   std::ifstream in(path);
   std::string line;
@@ -29,6 +27,8 @@ std::optional<double> number_in(const fs::path& path) {
   if (in >> value) return value;
   return std::nullopt;
 }
+
+namespace {
 
 template <typename F>
 void for_each_in(const fs::path& folder, const std::string& prefix, F f) {
@@ -83,8 +83,6 @@ void look_at_kernel(MachineState& s, const std::string& root) {
     if (i == 7) s.steal_ticks = ticks;
   }
 }
-
-Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
 
 }  // namespace
 

@@ -50,4 +50,8 @@ Json fingerprint();
 // Lower-case hex; kept in the cache folder by path, size and modification time. Error when it cannot be read.
 std::string weights_sha256(const std::filesystem::path& path);
 
+// Of a file of the kernel: its first line, and the number it begins with; empty where it cannot be read.
+std::string first_line(const std::filesystem::path& path);
+std::optional<double> number_in(const std::filesystem::path& path);
+
 }  // namespace tally::lab

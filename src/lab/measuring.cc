@@ -62,6 +62,12 @@ std::vector<TestShape> ShapeArgs::shapes() const {
   return out;
 }
 
+void add_inner(CLI::App& command, int& inner) {
+  command.add_option("-k,--inner", inner, "runs in a row, of which the median is the round's value")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+}
+
 Json head_of(const MeasureArgs& args, const std::string& weights) {
   Json head{{"machine", fingerprint()}, {"seed", args.seed}};
   head["model"] = args.engine.model.empty() ? Json(nullptr) : Json(args.engine.model);

@@ -37,6 +37,9 @@ struct ShapeArgs {
   std::vector<TestShape> shapes() const;
 };
 
+// -k: how many runs in a row make a round's value (Rounds, below).
+void add_inner(CLI::App& command, int& inner);
+
 // The head that every measuring command writes: machine, model, hash of the weights, seed.
 Json head_of(const MeasureArgs& args, const std::string& weights);
 

@@ -21,6 +21,8 @@ inline constexpr int kSchema = 1;
 
 using Json = nlohmann::ordered_json;
 
+inline Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
+
 struct Table {
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // [rows][columns]

@@ -29,6 +29,15 @@ void EngineCommand::add_to(CLI::App& command) {
   command.add_option("--json", json, "JSON Lines to this file, or one document on standard output")->expected(0, 1);
 }
 
+void EngineCommand::add_parts(CLI::App& command, int& n_prompt, int& n_gen, int& depth) {
+  auto number = [&](const char* name, int& n, const char* help) {
+    command.add_option(name, n, help)->check(CLI::Range(0, 1 << 20))->capture_default_str();
+  };
+  number("-p,--n-prompt", n_prompt, "tokens of the prompt part; 0 leaves it out");
+  number("-n,--n-gen", n_gen, "tokens of the decode part; 0 leaves it out");
+  number("-d,--depth", depth, "tokens before the first decoded one");
+}
+
 Json EngineCommand::head() const {
   std::filesystem::path path = app::find_model(engine.model);
   const runtime::EngineOptions& o = engine.options;

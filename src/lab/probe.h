@@ -24,6 +24,8 @@ struct EngineCommand {
   std::vector<std::string> argv;
 
   void add_to(CLI::App& command);
+  // -p, -n and -d of commands that time a prompt part and a decode part.
+  static void add_parts(CLI::App& command, int& n_prompt, int& n_gen, int& depth);
   // The head of the output: weights, machine, engine settings, seed.
   Json head() const;
 };

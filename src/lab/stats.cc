@@ -28,16 +28,16 @@ double at_quantile(const std::vector<double>& s, double q) {
   return s[i] + (h - static_cast<double>(i)) * (s[i + 1] - s[i]);
 }
 
-double mean_of(std::span<const double> x) {
+}  // namespace
+
+double mean(std::span<const double> x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
-
-}  // namespace
 
 Summary summarize(std::span<const double> x) {
   std::vector<double> s = sorted(x);
   Summary r{.n = static_cast<int>(s.size()), .min = s.front(), .median = at_quantile(s, 0.5), .max = s.back()};
-  r.mean = mean_of(s);
+  r.mean = mean(s);
   double squares = 0;
   for (double v : s) squares += (v - r.mean) * (v - r.mean);
   r.sd = r.n > 1 ? std::sqrt(squares / (r.n - 1)) : 0;
@@ -96,7 +96,7 @@ Line least_squares(std::span<const double> x, std::span<const double> y) {
          y.size());
   if (x.size() < 2) fail(ErrorCode::BadInput, "least squares: {} points; at least 2 are needed", x.size());
   sorted(x), sorted(y);  // refuse the infinite
-  double mx = mean_of(x), my = mean_of(y), sxx = 0, sxy = 0;
+  double mx = mean(x), my = mean(y), sxx = 0, sxy = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     sxx += (x[i] - mx) * (x[i] - mx);
     sxy += (x[i] - mx) * (y[i] - my);

@@ -15,6 +15,7 @@ struct Summary {
 
 // Error when empty or when a sample is not finite.
 Summary summarize(std::span<const double> x);
+double mean(std::span<const double> x);  // of at least one sample, unchecked
 
 // Quantile q in [0, 1] with linear interpolation between order statistics (type 7 of Hyndman and Fan).
 double quantile(std::span<const double> x, double q);

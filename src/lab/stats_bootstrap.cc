@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/rng.h"
+#include "lab/stats.h"
 #include "lab/stats_distributions.h"
 
 namespace tally::lab::stats {
@@ -21,12 +22,6 @@ std::vector<double> logs_of(std::span<const double> ratios) {
     logs.push_back(std::log(r));
   }
   return logs;
-}
-
-double mean_of(const std::vector<double>& x) {
-  double sum = 0;
-  for (double v : x) sum += v;
-  return sum / static_cast<double>(x.size());
 }
 
 // Acceleration from the jackknife: skewness of the leave-one-out means, which for a mean is that of the values.
@@ -70,7 +65,7 @@ RatioInterval bootstrap_ratio(std::span<const double> ratios, double level, uint
   if (resamples < 100 || resamples > 1'000'000)
     fail(ErrorCode::BadInput, "{} resamples: 100…1000000 are possible", resamples);
   std::vector<double> logs = logs_of(ratios);
-  double mean = mean_of(logs);
+  double mean = stats::mean(logs);
   RatioInterval r{.geometric_mean = std::exp(mean), .resamples = resamples, .n = static_cast<int>(logs.size())};
   auto [lo, hi] = std::minmax_element(logs.begin(), logs.end());
   if (*lo == *hi) {  // no noise at all: the interval is the value

@@ -16,8 +16,6 @@ namespace tally::lab {
 
 namespace {
 
-Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
-
 std::optional<double> clock_of(const MachineState& s) { return s.clock_mhz ? s.clock_mhz : s.reported_mhz; }
 
 SustainRun load(const SustainArgs& args, const std::string& name, Target& target, EnergyMeter& energy, Output& output) {

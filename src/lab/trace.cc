@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 
 #include "app/jsonl.h"
+#include "app/read_file.h"
 #include "base/error.h"
 #include "ledger/ledger.h"
 
@@ -68,17 +68,6 @@ Trace read_ledger_trace(const std::string& path) {
 
 namespace {
 
-std::string read_text(const std::string& path) {
-  std::error_code error;
-  uintmax_t size = std::filesystem::file_size(path, error);
-  std::ifstream in(path, std::ios::binary);
-  if (error || !in) fail(ErrorCode::BadInput, "{}: cannot be opened as a trace", path);
-  if (size > kLargestTrace)
-    fail(ErrorCode::BadInput, "{}: {} bytes; traces of at most {} are read, record a shorter run", path, size,
-         kLargestTrace);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 bool begins_with(const std::string& path, const std::string& magic) {
   std::ifstream in(path, std::ios::binary);
   std::string head(magic.size(), 0);
@@ -91,7 +80,7 @@ bool begins_with(const std::string& path, const std::string& magic) {
 Trace read_trace(const std::string& path, const std::string& test) {
   if (begins_with(path, "TLEDGER1")) return read_ledger_trace(path);
   if (begins_with(path, std::string("SQLite format 3\0", 16))) return read_nsight_trace(path);
-  std::string text = read_text(path);
+  std::string text = app::read_file(path, "a trace", kLargestTrace);
   size_t at = text.find_first_not_of(" \t\r\n");
   if (at == std::string::npos) fail(ErrorCode::BadInput, "{}: empty; a trace is expected", path);
   Trace t;

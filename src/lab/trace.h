@@ -26,6 +26,8 @@ struct Trace {
   double sum_ms() const;
 };
 
+std::string lower(std::string s);  // A to Z only
+
 inline constexpr uint64_t kLargestTrace = 512ull << 20;
 
 // Reads a file of any of these kinds, told apart by its content:

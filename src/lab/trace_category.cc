@@ -1,7 +1,6 @@
 #include <array>
-#include <fstream>
-#include <iterator>
 
+#include "app/read_file.h"
 #include "base/error.h"
 #include "lab/trace.h"
 
@@ -87,18 +86,18 @@ constexpr std::array kTable{
     Row{"mul", "elementwise"},
 };
 
-std::string lower(std::string s) {
-  for (char& c : s)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return s;
-}
-
 std::string trimmed(const std::string& s) {
   size_t from = s.find_first_not_of(" \t\r"), to = s.find_last_not_of(" \t\r");
   return from == std::string::npos ? "" : s.substr(from, to - from + 1);
 }
 
 }  // namespace
+
+std::string lower(std::string s) {
+  for (char& c : s)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return s;
+}
 
 Categories::Categories() {
   for (const Row& r : kTable) table_.emplace_back(r.pattern, r.category);
@@ -123,9 +122,7 @@ void Categories::add_text(const std::string& text, const std::string& where) {
 }
 
 void Categories::add_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) fail(ErrorCode::BadInput, "{}: cannot be opened; a file of lines \"pattern = category\" is expected", path);
-  add_text({std::istreambuf_iterator<char>(in), {}}, path);
+  add_text(app::read_file(path, "a file of lines \"pattern = category\""), path);
 }
 
 const std::string& Categories::of(const TraceOp& o) const {

@@ -147,12 +147,6 @@ std::vector<std::string> csv_fields(std::string_view line) {
   return fields;
 }
 
-std::string lower(std::string s) {
-  for (char& c : s)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return s;
-}
-
 struct Columns {
   int name = -1, op = -1, time = -1, calls = -1;
   double ms_per_unit = 0;

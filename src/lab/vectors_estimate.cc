@@ -12,8 +12,6 @@ namespace {
 
 int drafts(const VectorArgs& a) { return a.whole({"k", "drafts"}); }
 
-Json or_null(const std::optional<double>& x) { return x ? Json(*x) : Json(nullptr); }
-
 void add_batching(VectorTable& t) {
   t["batch_affine"] = [](const VectorArgs& a) {
     def::BatchAffine b = def::batch_affine(a.number({"b1"}), a.number({"r1"}), a.number({"b2"}), a.number({"r2"}));

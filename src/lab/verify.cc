@@ -40,18 +40,6 @@ class Recorder : public backend::Observer {
   Recorded rows;
 };
 
-bool accumulates(const ops::Op& op) {
-  bool yes = false;
-  std::visit(
-      [&](const auto& o) {
-        ops::fields(o, [&](std::string_view name, const auto& field) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(field)>, bool>) yes |= name == "accumulate" && field;
-        });
-      },
-      op);
-  return yes;
-}
-
 double rms(std::span<const float> x) {
   double sum = 0;
   for (float v : x) sum += double(v) * v;
@@ -99,7 +87,7 @@ class Feeder : public backend::Observer {
     size_t cols = size_t(program_.info(v).cols);
     CHECK(values.size() == cols * size_t(n_rows_) && found->second.size() >= (first_row_ + n_rows_) * cols);
     std::span<const float> want(&found->second[size_t(first_row_) * cols], values.size());
-    compare(op, v, want, values, accumulates(program_.ops[op]));
+    compare(op, v, want, values, ops::accumulates(program_.ops[op]));
     feed(v, want, values, int(cols));
   }
   std::map<int, Count> counts;  // by op

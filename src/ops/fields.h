@@ -172,6 +172,19 @@ void values_of(const Op& op, F&& f) {
       op);
 }
 
+// Whether the op adds to its result in place of setting it.
+inline bool accumulates(const Op& op) {
+  bool yes = false;
+  std::visit(
+      [&](const auto& o) {
+        fields(o, [&](std::string_view name, const auto& field) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(field)>, bool>) yes |= name == "accumulate" && field;
+        });
+      },
+      op);
+  return yes;
+}
+
 // f(weight) for every weight that the op reads.
 template <class F>
 void weights_of(const Op& op, F&& f) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../grammar/first_wrong_id.h"
 #include "base/check.h"
 #include "text/grammar/constraint_error.h"
 #include "text/grammar/gbnf.h"
@@ -23,17 +24,8 @@ std::string_view take(std::string_view& data, char separator) {
 }
 
 void check_row(Matcher& m, Masker& masker, const std::vector<std::string>& tokens, int32_t end) {
-  const auto row = masker.row();
-  const StateId before = m.state();
-  for (int32_t id = 0; id < static_cast<int32_t>(tokens.size()); ++id) {
-    bool expected = m.can_end();
-    if (id != end) {
-      expected = !tokens[id].empty() && m.accept(tokens[id]);
-      if (expected) m.rollback(1);
-    }
-    CHECK((row[id / 64] >> (id % 64) & 1) == uint64_t(expected), "token {}", id);
-  }
-  CHECK(m.state() == before);
+  const int32_t id = test::first_wrong_id(m, masker, tokens, end);
+  CHECK(id == -1, "token {}", id);
 }
 
 }  // namespace

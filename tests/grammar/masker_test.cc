@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "grammar/first_wrong_id.h"
 #include "grammar/random_rules.h"
 #include "text/grammar/constraint_error.h"
 #include "text/grammar/gbnf.h"
@@ -14,18 +15,8 @@ namespace {
 // Checks the row at the matcher's state against every single token.
 void check_row(Matcher& m, Masker& masker, const std::vector<std::string>& tokens, int32_t end,
                const std::string& what) {
-  const auto row = masker.row();
-  const StateId before = m.state();
-  for (int32_t id = 0; id < static_cast<int32_t>(tokens.size()); ++id) {
-    bool expected = m.can_end();
-    if (id != end) {
-      expected = !tokens[id].empty() && m.accept(tokens[id]);
-      if (expected) m.rollback(1);
-    }
-    ASSERT_EQ(row[id / 64] >> (id % 64) & 1, uint64_t(expected))
-        << what << ": token " << id << " \"" << tokens[id] << '"';
-  }
-  ASSERT_EQ(m.state(), before);
+  const int32_t id = test::first_wrong_id(m, masker, tokens, end);
+  ASSERT_EQ(id, -1) << what << ": token " << id << " \"" << tokens[id] << '"';
 }
 
 std::shared_ptr<MaskVocabulary> vocabulary(const std::vector<std::string>& tokens, int32_t end) {

@@ -38,18 +38,6 @@ int main_op(const ops::Program& p, int first, int n) {
   return first;
 }
 
-bool accumulates(const ops::Op& op) {
-  bool yes = false;
-  std::visit(
-      [&](const auto& o) {
-        ops::fields(o, [&](std::string_view name, const auto& field) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(field)>, bool>) yes |= name == "accumulate" && field;
-        });
-      },
-      op);
-  return yes;
-}
-
 // The name that `--kernel op=name` asks for, or "".
 std::string forced_kernel(const std::string& forced, std::string_view op) {
   size_t at = 0;
@@ -173,7 +161,7 @@ void CpuPlan::leave_out() {
   for (size_t s = 0; s < infos_.size(); ++s)
     for (int op = infos_[s].first_op; op < infos_[s].first_op + infos_[s].n_ops; ++op)
       ops::values_of(p.ops[op], [&](ops::Value v, bool is_output) {
-        if (is_output) (gone[s] ? left_out_ : accumulates(p.ops[op]) ? added : defined)[v.id] = true;
+        if (is_output) (gone[s] ? left_out_ : ops::accumulates(p.ops[op]) ? added : defined)[v.id] = true;
       });
   for (size_t v = 0; v < p.values.size(); ++v) {
     if (defined[v]) left_out_[v] = false;  // the residual stream: it still begins with the embedding

@@ -146,22 +146,11 @@ int SchemaCompiler::counted_list_node(const ArrayShape& a) {
   if (a.max != kUnbounded) cap = std::max(cap, a.max);
   for (const Contains& c : a.contains) cap = std::max(cap, c.from);
   using State = std::vector<uint64_t>;  // items, then one count for each `contains`
-  std::map<State, int> rules;
-  std::vector<State> todo;
-  auto rule_of = [&](const State& s) {
-    auto [it, fresh] = rules.try_emplace(s, -1);
-    if (fresh) {
-      it->second = graph_.rule();
-      todo.push_back(s);
-      budget_.check_states(rules.size());
-    }
-    return it->second;
-  };
-  const int start = rule_of(State(1 + a.contains.size(), 0));
+  StateRules<State> rules(graph_, budget_);
+  const int start = rules.of(State(1 + a.contains.size(), 0));
   budget_.check_states(cap > kUnbounded / 2 ? cap : cap + 1);
-  while (!todo.empty()) {
-    const State s = todo.back();
-    todo.pop_back();
+  while (const std::optional<State> state = rules.next()) {
+    const State& s = *state;
     const uint64_t i = s[0];
     std::vector<int> options;
     bool complete = i >= a.min;
@@ -184,10 +173,10 @@ int SchemaCompiler::counted_list_node(const ArrayShape& a) {
         possible = possible && next[k + 1] <= c.max;
       }
       if (!possible || g == kNever) continue;
-      const int value = value_node(g), rest = rule_of(next);
+      const int value = value_node(g), rest = rules.of(next);
       options.push_back(i == 0 ? graph_.sequence({value, rest}) : graph_.sequence({comma(), value, rest}));
     }
-    graph_.define(rules.at(s), options.empty() ? graph_.nothing() : graph_.alternatives(options));
+    rules.define(s, options);
   }
   return start;
 }
@@ -250,31 +239,22 @@ int SchemaCompiler::unique_list_node(const ArrayShape& a) {
   if (values.size() > kValuesMax) {
     throw ConstraintError("", "uniqueItems with too many possible items", kValuesMax, values.size());
   }
-  std::map<std::pair<size_t, uint32_t>, int> rules;
-  std::vector<std::pair<size_t, uint32_t>> todo;
-  auto rule_of = [&](size_t i, uint32_t used) {
-    auto [it, fresh] = rules.try_emplace({i, used}, -1);
-    if (fresh) {
-      it->second = graph_.rule();
-      todo.push_back({i, used});
-    }
-    return it->second;
-  };
-  const int start = rule_of(0, 0);
-  while (!todo.empty()) {
-    auto [i, used] = todo.back();
-    todo.pop_back();
+  using State = std::pair<size_t, uint32_t>;  // items so far (up to the last kind), values used
+  StateRules<State> rules(graph_, budget_);
+  const int start = rules.of({0, 0});
+  while (const std::optional<State> state = rules.next()) {
+    const auto [i, used] = *state;
     std::vector<int> options;
     const uint64_t count = static_cast<uint64_t>(__builtin_popcount(used));
     if (count >= a.min) options.push_back(graph_.empty());
     for (const std::string& s : at[std::min(i, n - 1)]) {
       const uint32_t bit = 1u << (std::find(values.begin(), values.end(), s) - values.begin());
       if ((used & bit) != 0 || count >= a.max) continue;
-      const int rest = rule_of(std::min(i + 1, n - 1), used | bit);
+      const int rest = rules.of({std::min(i + 1, n - 1), used | bit});
       options.push_back(i == 0 && used == 0 ? graph_.sequence({graph_.literal(s), rest})
                                             : graph_.sequence({comma(), graph_.literal(s), rest}));
     }
-    graph_.define(rules.at({i, used}), options.empty() ? graph_.nothing() : graph_.alternatives(options));
+    rules.define(*state, options);
   }
   return start;
 }

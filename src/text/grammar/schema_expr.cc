@@ -137,7 +137,8 @@ int ExprPool::both_of(std::vector<int> kids) {
   return out.kids.size() == 1 ? out.kids[0] : add(std::move(out));
 }
 
-bool ExprPool::has(int e, std::string_view s) {
+template <class Value>
+bool ExprPool::holds(int e, const Value& value) {
   const Expr& x = nodes_[e];
   switch (x.kind) {
     case ExprKind::Top:
@@ -147,11 +148,22 @@ bool ExprPool::has(int e, std::string_view s) {
       const bool any = x.kind == ExprKind::Or;
       const std::vector<int> kids = x.kids;
       for (int k : kids)
-        if (has(k, s) == any) return any;
+        if (holds(k, value) == any) return any;
       return !any;
     }
     case ExprKind::Not:
-      return !has(x.kids[0], s);
+      return !holds(x.kids[0], value);
+    default:
+      return atom_has(e, value);
+  }
+}
+
+bool ExprPool::has(int e, std::string_view s) { return holds(e, s); }
+bool ExprPool::has(int e, const Decimal& d) { return holds(e, d); }
+
+bool ExprPool::atom_has(int e, std::string_view s) {
+  const Expr& x = nodes_[e];
+  switch (x.kind) {
     case ExprKind::Length: {
       const uint64_t n = length_of(s);
       return n >= x.min && n <= x.max;
@@ -167,21 +179,9 @@ bool ExprPool::has(int e, std::string_view s) {
   }
 }
 
-bool ExprPool::has(int e, const Decimal& d) {
+bool ExprPool::atom_has(int e, const Decimal& d) {
   const Expr& x = nodes_[e];
   switch (x.kind) {
-    case ExprKind::Top:
-      return true;
-    case ExprKind::And:
-    case ExprKind::Or: {
-      const bool any = x.kind == ExprKind::Or;
-      const std::vector<int> kids = x.kids;
-      for (int k : kids)
-        if (has(k, d) == any) return any;
-      return !any;
-    }
-    case ExprKind::Not:
-      return !has(x.kids[0], d);
     case ExprKind::Integer:
       return d.is_integer();
     case ExprKind::AtLeast:

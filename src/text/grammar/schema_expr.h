@@ -73,6 +73,10 @@ class ExprPool {
   Budget& budget() { return budget_; }
 
  private:
+  template <class Value>
+  bool holds(int e, const Value& value);  // Value: std::string_view or Decimal
+  bool atom_has(int e, std::string_view text);
+  bool atom_has(int e, const Decimal& number);
   int filtered(int values, const std::vector<int>& others);
   int both_of(std::vector<int> kids);
   std::string key(int e, size_t depth = 0) const;  // equal for equal expressions; "" when too long to be worth it

@@ -1,7 +1,9 @@
 // The rules of a schema before they are written: nodes that may turn out to take no text are taken out here.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +46,40 @@ class Graph {
   uint64_t max_nodes_;
   Budget& budget_;
   std::vector<Item> nodes_;
+};
+
+// One rule for each state of a counter, made as the states are met; State is ordered.
+template <class State>
+class StateRules {
+ public:
+  StateRules(Graph& graph, Budget& budget) : graph_(graph), budget_(budget) {}
+
+  // The rule of a state; one met for the first time waits for its body.
+  int of(const State& s) {
+    auto [it, fresh] = rules_.try_emplace(s, -1);
+    if (fresh) {
+      it->second = graph_.rule();
+      todo_.push_back(s);
+      budget_.check_states(rules_.size());
+    }
+    return it->second;
+  }
+  // A state whose rule waits, if there is one.
+  std::optional<State> next() {
+    if (todo_.empty()) return std::nullopt;
+    State s = todo_.back();
+    todo_.pop_back();
+    return s;
+  }
+  void define(const State& s, const std::vector<int>& options) {
+    graph_.define(rules_.at(s), options.empty() ? graph_.nothing() : graph_.alternatives(options));
+  }
+
+ private:
+  Graph& graph_;
+  Budget& budget_;
+  std::map<State, int> rules_;
+  std::vector<State> todo_;
 };
 
 }  // namespace tally::grammar

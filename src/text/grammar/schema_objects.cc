@@ -177,35 +177,24 @@ int SchemaCompiler::counted_node(const ObjectPlan& p) {
   const size_t n = p.entries.size();
   const uint64_t open = p.cells.empty() ? n : kUnbounded;
   const uint64_t cap = p.max < open ? p.max : std::max<uint64_t>(p.min, 1);
-  std::map<State, int> rules;
-  std::vector<State> todo;
-  auto rule_of = [&](State s) {
-    auto [it, fresh] = rules.try_emplace(s, -1);
-    if (fresh) {
-      it->second = graph_.rule();
-      todo.push_back(s);
-      budget_.check_states(rules.size());
-    }
-    return it->second;
-  };
+  StateRules<State> rules(graph_, budget_);
   auto key_part = [&](const State& s, int key, GoalId g) {
     const int pair = graph_.sequence({key, colon_and(value_node(g))});
     return s.count == 0 ? pair : graph_.sequence({comma(), pair});
   };
-  const int start = rule_of({0, 0, 0});
-  while (!todo.empty()) {
-    const State s = todo.back();
-    todo.pop_back();
+  const int start = rules.of({0, 0, 0});
+  while (const std::optional<State> state = rules.next()) {
+    const State& s = *state;
     std::vector<int> options;
     const bool room = s.count < p.max;
     const uint64_t next = std::min(s.count + 1, std::max<uint64_t>(cap, 1));
     if (s.i < n) {
       const Entry& e = p.entries[s.i];
-      if (!e.required) options.push_back(rule_of({s.i + 1, s.count, s.done}));
+      if (!e.required) options.push_back(rules.of({s.i + 1, s.count, s.done}));
       for (auto [bits, g] : e.kinds) {
         if (!room) break;
-        options.push_back(
-            graph_.sequence({key_part(s, graph_.literal(quoted(e.name)), g), rule_of({s.i + 1, next, s.done | bits})}));
+        options.push_back(graph_.sequence(
+            {key_part(s, graph_.literal(quoted(e.name)), g), rules.of({s.i + 1, next, s.done | bits})}));
       }
     } else if (s.done == p.all_some && s.count > 0 && !p.cells.empty()) {
       std::vector<int> others;
@@ -219,11 +208,11 @@ int SchemaCompiler::counted_node(const ObjectPlan& p) {
         for (auto [bits, g] : c.kinds) {
           if (!room) break;
           options.push_back(
-              graph_.sequence({key_part(s, strings_node(c.keys), g), rule_of({s.i, next, s.done | bits})}));
+              graph_.sequence({key_part(s, strings_node(c.keys), g), rules.of({s.i, next, s.done | bits})}));
         }
       }
     }
-    graph_.define(rules.at(s), options.empty() ? graph_.nothing() : graph_.alternatives(options));
+    rules.define(s, options);
   }
   return start;
 }
